@@ -48,8 +48,9 @@ TokenId induction_first_token(const Model& model, const Corpus* corpus) {
     const Piece first = corpus->piece(0);
     if (first.has_bos) return first.tokens.front();
   }
+  if (model.config.first_token) return static_cast<TokenId>(*model.config.first_token);
   if (model.tokenizer_vocab && model.tokenizer_merges) {
-    return Tokenizer(*model.tokenizer_vocab, *model.tokenizer_merges, model.path).end_of_text();
+    return Tokenizer(*tokenizer_files_of(model)).first_token();
   }
   return static_cast<TokenId>(model.config.d_vocab - 1);
 }

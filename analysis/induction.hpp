@@ -24,8 +24,9 @@ double induction_mass(const Matrix& pattern, Index half_length);
 /// One head's attention on a sequence, key x query.
 Matrix head_pattern(const Model& model, const TokenIds& tokens, HeadIndex head);
 
-/// The token to begin the sequences with: `<|endoftext|>` as the corpus prepends it, or else that
-/// of the model's own tokenizer, or else the last of the vocabulary, where GPT-2 has it.
+/// The token to begin the sequences with: the one that the corpus prepends, or else that of the
+/// model's config or its file's tokenizer, or else the last of the vocabulary, where GPT-2 has
+/// `<|endoftext|>`.
 /// @param corpus  may be null.
 TokenId induction_first_token(const Model& model, const Corpus* corpus);
 

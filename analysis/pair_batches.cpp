@@ -1,6 +1,7 @@
 #include "pair_batches.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace headscope {
 namespace {
@@ -84,6 +85,21 @@ std::vector<double> margins_of(const Task& task, const PairBatch& batch,
     for (Index t = pair.n_shared; t < pair.bad.size(); ++t) margins[i] += *next++;
   }
   return margins;
+}
+
+std::vector<double> first_differences_of(const Task& task, const PairBatch& batch,
+                                         const std::vector<double>& nll) {
+  std::vector<double> differences(batch.count, std::nan(""));
+  auto next = nll.begin();
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    const TaskPair& pair = task.pairs[batch.first + i];
+    const auto n_good = static_cast<std::ptrdiff_t>(pair.good.size() - pair.n_shared),
+               n_bad = static_cast<std::ptrdiff_t>(pair.bad.size() - pair.n_shared);
+    // Both sides' tokens are predicted from the same one, with the same normalisation.
+    if (n_good > 0 && n_bad > 0) differences[i] = *(next + n_good) - *next;
+    next += n_good + n_bad;
+  }
+  return differences;
 }
 
 }  // namespace headscope

@@ -44,4 +44,10 @@ std::vector<float> margin_weights(const Task& task, const PairBatch& batch);
 std::vector<double> margins_of(const Task& task, const PairBatch& batch,
                                const std::vector<double>& nll);
 
+/// logit(good's token) - logit(bad's token) of every pair at the first token that differs; NaN if a
+/// side ends there.
+/// @param nll  of the predictions of the batch's sequences.
+std::vector<double> first_differences_of(const Task& task, const PairBatch& batch,
+                                         const std::vector<double>& nll);
+
 }  // namespace headscope

@@ -8,16 +8,16 @@
 #include "parameters/parameters.hpp"
 #include "paths/paths.hpp"
 #include "pruning/pruning.hpp"
+#include "score_model/score_model.hpp"
 #include "tasks/tasks.hpp"
 
 namespace headscope {
 
 const std::vector<RegisteredAnalysis>& analysis_registry() {
   static const std::vector<RegisteredAnalysis> analyses{
-      classification_analysis(), pruning_analysis(),
-      tasks_analysis(),          paths_analysis(),
-      correlation_analysis(),    circuits_analysis(),
-      parameters_analysis(),     attention_patterns_analysis(),
+      classification_analysis(), score_model_analysis(), pruning_analysis(),
+      tasks_analysis(),          paths_analysis(),       correlation_analysis(),
+      circuits_analysis(),       parameters_analysis(),  attention_patterns_analysis(),
   };
   return analyses;
 }

@@ -123,8 +123,8 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
     for (Index h = 0; h < config.n_head; ++h) variants.push_back({l, {h}});
   }
   Forward forward(model, arguments.context);
-  const AblationPrecision precision =
-      ablation_precision(arguments.precision, this_processor(), config.d_vocab, 0);
+  const AblationPrecision precision = ablation_precision(
+      arguments.precision, arguments.context.engines().differences, config.d_vocab, 0);
   HeadAblation ablation(model, arguments.context, precision);
   LayerObserver* const observers[] = {&ablation};
   double baseline = 0;
@@ -184,9 +184,9 @@ json importance(const Model& model, const TokenIds& tokens, const Arguments& arg
 
 json measure(const Options& options) {
   const Precision precision = precision_of(options.at("--precision"));
-  const Arguments arguments{std::stoi(options.at("--runs")), precision,
-                            fastest_engines(precision, this_processor())};
   const Model model = load_model(options.at("--model"));
+  const Arguments arguments{std::stoi(options.at("--runs")), precision,
+                            fastest_engines(precision, try_engines(model.config))};
   const TokenIds tokens = read_json(options.at("--tokens")).at("tokens").get<TokenIds>();
   const std::map<std::string, json (*)(const Model&, const TokenIds&, const Arguments&)> cases{
       {"forward_patterns", forward_patterns},

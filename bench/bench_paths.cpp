@@ -34,7 +34,7 @@ json measure(const Options& options) {
   const std::vector<Index> edges = read_edges(options.at("--edges"), graph);
   const Matrix zero(model.config.d_model, graph.n_node(), arma::fill::zeros);
 
-  const ComputeContext context(fastest_engines(Precision::float32, this_processor()));
+  const ComputeContext context(fastest_engines(Precision::float32, try_engines(model.config)));
   Forward forward(model, context);
   HeadAblation clean(model, context);
   HeadGradient gradient(model, context);

@@ -16,9 +16,10 @@ json measure(const Options& options) {
   std::vector<double> margin(variants.size(), 0);
   const double taken = seconds([&] {
     const Precision precision = parse_precision(options.at("--precision")).value();
-    const ComputeContext context(fastest_engines(precision, this_processor()));
+    const ComputeContext context(fastest_engines(precision, try_engines(model.config)));
     Forward forward(model, context);
-    HeadAblation ablation(model, context, ablation_precision(precision, this_processor(), 0, 0));
+    HeadAblation ablation(model, context,
+                          ablation_precision(precision, context.engines().differences, 0, 0));
     LayerObserver* const observers[] = {&ablation};
     for (const PairBatch& batch : pair_batches(pairs)) {
       forward.run(batch.sequences, observers);

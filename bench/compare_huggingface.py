@@ -41,6 +41,7 @@ Peak memory is the whole process for Headscope; for a peer it is counted after t
 """
 
 import argparse
+import datetime
 import json
 import os
 import pathlib
@@ -234,14 +235,21 @@ def equality(found):
     return "\n".join(lines), equal
 
 
+def versions_of(found):
+    return sorted({m["versions"] for ms in found.values() for m in ms if m.get("versions")})
+
+
+def processor():
+    return next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+                 if line.startswith("model name")), platform.machine())
+
+
 def report(options, found):
-    versions = sorted({m["versions"] for ms in found.values() for m in ms if m.get("versions")})
+    versions = versions_of(found)
     measured = next((ms[0] for (side, case), ms in found.items() if case == "zero_ablation_all" and not side.startswith("Headscope")), None)
-    cpu = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-                if line.startswith("model name")), platform.machine())
     differences_list, equal = equality(found)
     text = [f"n_layer {options.n_layer}, n_head {options.n_head}, d_model {options.d_model}, d_vocab {options.d_vocab}, "
-            f"{options.n_token} tokens, float32, {options.threads} threads, {cpu}; {options.rounds} rounds of {options.runs} runs.",
+            f"{options.n_token} tokens, float32, {options.threads} threads, {processor()}; {options.rounds} rounds of {options.runs} runs.",
             *versions, f"Tuned: {shlex.join(f'{k}={v}' for k, v in settings(options)['tuned'].items())}"]
     if measured:
         text.append(f"The peers' zero_ablation_all is extrapolated from {len(measured['measured_heads'])} heads to "
@@ -282,7 +290,10 @@ def main():
     if options.output:
         options.output.with_suffix(".md").write_text(text)
         options.output.with_suffix(".json").write_text(json.dumps(
-            [{"side": side, "round": index, **m} for (side, _), ms in found.items() for index, m in enumerate(ms)], indent=1))
+            {"processor": f"{processor()}, {options.threads} threads", "date": datetime.date.today().isoformat(),
+             "versions": versions_of(found), "rounds": options.rounds, "runs": options.runs,
+             "measurements": [{"side": side, "round": index, **m} for (side, _), ms in found.items() for index, m in enumerate(ms)]},
+            indent=1))
     return 0 if equal else 1
 
 

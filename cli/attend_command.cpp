@@ -41,16 +41,16 @@ std::string sentence_of(const std::vector<std::string>& words) {
 }
 
 /// @throws DataError if the model cannot read text.
-Tokenizer tokenizer_of(const std::string& folder, const Model& model) {
+Tokenizer tokenizer_of(const TextOptions& options, const Model& model) {
   if (!model.is_complete()) {
     throw DataError(model.path, "",
                     "expected a complete model, got attention weights only (no token embedding or "
                     "MLP)");
   }
-  std::optional<Tokenizer> tokenizer = open_tokenizer(folder, model);
+  std::optional<Tokenizer> tokenizer = open_tokenizer(options, model);
   if (!tokenizer) {
-    throw DataError(model.path, "",
-                    "expected a tokenizer with the model or as --tokenizer, got none");
+    throw DataError(model.path, "", "expected a tokenizer with the model, got none",
+                    Remedy::tokenizer);
   }
   return std::move(*tokenizer);
 }
@@ -78,8 +78,8 @@ class AttendCommand : public Command {
     add_model(options_, model_,
               "tf_model.h5, flat HDF5 or safetensors; or a folder as on the Hugging Face hub");
     add_n_head(options_, n_head_);
-    add_tokenizer(options_, tokenizer_);
-    options_(prepend_bos_, {"no-bos", "", "do not put <|endoftext|> before the sentence"});
+    add_tokenizer(options_, text_.tokenizer);
+    add_first_token(options_, text_.bos, text_.prepend_bos);
     options_(next_, {"next", "WORD",
                      "also say which heads raise and lower this word after the sentence", "none"});
     options_(output_, {"output,o", "FILE", "the page to write"});
@@ -88,16 +88,21 @@ class AttendCommand : public Command {
   }
 
   void run(const std::string& command_line) override {
+    if (!text_.bos.empty() && !text_.prepend_bos) {
+      throw UsageError("--bos: expected without --no-bos, got both");
+    }
     const std::string text = sentence_of(words_);
     blas::set_thread_count(static_cast<int>(threads_));
     const Model model = load_model(model_path(model_), {n_head_});
     check_address_space(weight_bytes(model));
     const std::string title = "“" + one_line(shortened(text, most_title_bytes)) + "”";
-    const Tokenizer tokenizer = tokenizer_of(tokenizer_, model);
-    Piece piece = read_sentence(text, prepend_bos_, model, tokenizer);
+    const Tokenizer tokenizer = tokenizer_of(text_, model);
+    Piece piece = read_sentence(text, text_.prepend_bos, model, tokenizer);
     piece.id = title;
     const RegisteredAnalysis sentence = sentence_analysis(tokenizer, first_token(tokenizer, next_));
-    const Results results = attend(model, piece, sentence, command_line);
+    Results results = attend(model, piece, sentence, command_line);
+    results.attributes["first_token"] =
+        recorded_text(first_token_text(tokenizer, text_.prepend_bos));
     const std::vector<Presentation> presentations{sentence.presentation};
     write_head_page(results, presentations, title, last_token_head(results.group("sentence")),
                     output_);
@@ -128,9 +133,10 @@ class AttendCommand : public Command {
   std::vector<std::string> words_;
   std::string next_;
   std::string output_ = "attention.html";
-  std::string model_, tokenizer_;
+  std::string model_;
+  TextOptions text_;
   std::uint64_t n_head_ = 0, threads_ = 0;
-  bool prepend_bos_ = true, quiet_ = false;
+  bool quiet_ = false;
 };
 
 }  // namespace

@@ -12,12 +12,15 @@
 #include "compute/product/kernel.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
+#include "headscope/precision.hpp"
 #include "headscope/version.hpp"
 #include "interrupt.hpp"
 #include "manual.hpp"
+#include "memory_limits.hpp"
 #include "option_parser.hpp"
 #include "restart.hpp"
 #include "shell_text.hpp"
+#include "slow_kernel.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -82,6 +85,8 @@ std::string remedy_text(Remedy remedy) {
       return "; --encoding latin1 reads it";
     case Remedy::utf16:
       return "; --encoding utf-16 reads it";
+    case Remedy::tokenizer:
+      return "; --tokenizer names its folder";
     case Remedy::fewer_threads:
       return "; --threads takes fewer";
     case Remedy::none:
@@ -96,8 +101,29 @@ void print_error(std::string_view text) {
 }
 
 void warn_of_slow_kernel() {
-  const std::string warning = blas::kernel_warning();
+  const std::string warning = slow_kernel_warning();
   if (!warning.empty()) std::cerr << Terminal::error().warning(warning);
+}
+
+/// With a trial at the shape of GPT-2 small, where the address space has room for the trial.
+void print_version() {
+  constexpr std::uint64_t trial_bytes = std::uint64_t{256} << 20;
+  blas::set_thread_count(0);
+  ModelConfig gpt2;
+  gpt2.n_head = 12;
+  gpt2.d_model = 768;
+  gpt2.d_mlp = 3072;
+  gpt2.n_ctx = 1024;
+  std::cout << "headscope " << version() << "\n";
+  try {
+    check_address_space(trial_bytes);
+    std::cout << precision_summary(try_engines(gpt2));
+    const std::string warning = slow_kernel_warning();
+    if (!warning.empty()) std::cout << warning << "\n";
+  } catch (const UsageError& error) {
+    std::cout << "engines not tried: " << error.what() << "\n";
+  }
+  std::cout << blas::library_description() << "\n";
 }
 
 void run_first(const Arguments& arguments) {
@@ -116,8 +142,10 @@ void run_first(const Arguments& arguments) {
     return;
   }
   if (name == "--version" || name == "-V") {
-    std::cout << "headscope " << version() << "\n"
-              << precision_summary(this_processor()) << blas::library_description() << "\n";
+    return print_version();
+  }
+  if (name == kernel_speed_argument) {
+    std::cout << blas::sgemm_speed() << "\n";
     return;
   }
   const RegisteredCommand& registered = find_command(name);
@@ -133,8 +161,8 @@ void run_first(const Arguments& arguments) {
 
 const std::vector<RegisteredCommand>& commands() {
   static const std::vector<RegisteredCommand> all{
-      run_command(),     merge_command(),   attend_command(),  list_command(), report_command(),
-      compare_command(), inspect_command(), convert_command(), prune_command()};
+      run_command(),     merge_command(),   attend_command(),  list_command(),  report_command(),
+      compare_command(), inspect_command(), convert_command(), prune_command(), tasks_command()};
   return all;
 }
 

@@ -48,5 +48,6 @@ RegisteredCommand inspect_command();
 RegisteredCommand convert_command();
 RegisteredCommand prune_command();
 RegisteredCommand list_command();
+RegisteredCommand tasks_command();
 
 }  // namespace headscope

@@ -1,5 +1,7 @@
 #include "inputs.hpp"
 
+#include <sys/auxv.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -14,6 +16,16 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_listed = 8;  // files of a folder
 
+// Where /proc is absent, as in a bare chroot, the path that the program was started by.
+fs::path program_path() {
+  std::error_code failed;
+  const fs::path linked = fs::read_symlink("/proc/self/exe", failed);
+  if (!failed) return linked;
+  const auto* const started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  const fs::path found = started == nullptr ? fs::path() : fs::canonical(started, failed);
+  return failed ? fs::path() : found;
+}
+
 }  // namespace
 
 std::string default_data_path(const std::string& name) {
@@ -21,31 +33,56 @@ std::string default_data_path(const std::string& name) {
   if (const char* set = std::getenv("HEADSCOPE_DATA"); set != nullptr && *set != '\0') {
     places.emplace_back(set);
   } else {
-    std::error_code ignored;
-    const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-    if (!program.empty()) places.push_back(program.parent_path() / "../share/headscope");
-    places.emplace_back(HEADSCOPE_SOURCE_DATA);
+    // A program that is not installed has its data in its build folder (CMakeLists.txt).
+    const fs::path folder = program_path().parent_path();
+    places = {folder / "../share/headscope", folder / "share/headscope"};
   }
   const auto text_of = [](const fs::path& path) { return path.lexically_normal().string(); };
   for (const fs::path& place : places) {
-    if (fs::exists(place / name)) return text_of(place / name);
+    if (fs::exists(place / name)) return fs::canonical(place / name).string();
   }
   throw DataError(
       name, "",
       "expected the default data below one of: " + joined(places, ", ", text_of) + "; found none");
 }
 
+ModelConfig config_of_run(ModelConfig config, Index context) {
+  if (config.positions == PositionKind::rotary) config.n_ctx = context;
+  return config;
+}
+
 std::string model_path(const std::string& given) {
   return given.empty() ? default_data_path("default-model.h5") : given;
 }
 
-std::optional<Tokenizer> open_tokenizer(const std::string& folder, const Model& model) {
-  const std::optional<TokenizerFiles> files =
-      folder.empty() ? tokenizer_files_of(model) : read_tokenizer_files(folder);
+std::optional<Tokenizer> open_tokenizer(const TextOptions& options, const Model& model) {
+  const std::optional<TokenizerFiles> files = options.tokenizer.empty()
+                                                  ? tokenizer_files_of(model)
+                                                  : read_tokenizer_files(options.tokenizer);
   if (!files) return std::nullopt;
   Tokenizer tokenizer(*files);
   check_tokenizer_fits(tokenizer, model);
+  const std::optional<Index> stated = model.config.first_token;
+  if (!options.bos.empty()) {
+    if (!tokenizer.token(options.bos)) {
+      throw OptionError("--bos", "expected a token of " + tokenizer.source() + ", got \"" +
+                                     options.bos + "\"" + tokenizer.suggestion(options.bos));
+    }
+    tokenizer.begin_with(options.bos, "--bos");
+  } else if (stated && *stated < tokenizer.size()) {
+    tokenizer.begin_with(static_cast<TokenId>(*stated), "bos_token_id of the config");
+  }
   return tokenizer;
+}
+
+std::string first_token_text(const Tokenizer& tokenizer, bool prepend_bos) {
+  if (!prepend_bos) return "no token of their own (--no-bos)";
+  return tokenizer.decode(tokenizer.first_token()) + " (" + tokenizer.first_token_reason() + ")";
+}
+
+std::string separated_file_text(const SeparatedFile& file) {
+  return file.path + ": " + std::string(document_separator) + " ends a document " +
+         count_text(file.n_separator, "time") + "; `run --literal-special-tokens` reads it as text";
 }
 
 std::string corpus_folder_text(const CorpusFolder& folder) {

@@ -8,17 +8,39 @@
 
 namespace headscope {
 
-/// Path of a default data file: in `$HEADSCOPE_DATA` if set, else in the installed
-/// `share/headscope` or in the source tree's `data/`.
+/// Path of a default data file: in `$HEADSCOPE_DATA` if set, else in
+/// `share/headscope` beside the program's folder or, before it is installed, in its build folder.
 /// @throws DataError naming the folders searched.
 std::string default_data_path(const std::string& name);
+
+/// Most tokens of a piece, if the model's context has more: patterns grow with their square.
+inline constexpr std::uint64_t longest_context = 1024;
+
+/// A model's config in a run of pieces of at most `context` tokens. No tensor of a model with
+/// rotary positions has the context's length: what analyses hold need not grow with tokens that no
+/// piece has.
+ModelConfig config_of_run(ModelConfig config, Index context);
 
 /// The model file given, or the default one.
 std::string model_path(const std::string& given);
 
-/// The tokenizer in a folder, or, if that is empty, the model's own; nothing if it has none.
-/// @throws DataError if it cannot be read or does not fit the model.
-std::optional<Tokenizer> open_tokenizer(const std::string& folder, const Model& model);
+/// Options of reading text.
+struct TextOptions {
+  std::string tokenizer;    ///< folder; empty: that of the model's file or folder
+  std::string bos;          ///< token that texts begin with; empty: the model's
+  bool prepend_bos = true;  ///< texts begin with a token
+};
+
+/// The tokenizer in a folder, or, if there is none, the model's own; nothing if it has none. Its
+/// first token is `bos`, else that of the model's config.
+/// @throws DataError if it cannot be read or does not fit the model, OptionError if it lacks `bos`.
+std::optional<Tokenizer> open_tokenizer(const TextOptions& options, const Model& model);
+
+/// What texts begin with, and who says so: `<s> (the tokenizer)`.
+std::string first_token_text(const Tokenizer& tokenizer, bool prepend_bos);
+
+/// `stories.txt: <|endoftext|> ends a document 120 times; …`
+std::string separated_file_text(const SeparatedFile& file);
 
 /// What was read of a folder and what was left, on one line; of many names the first few.
 std::string corpus_folder_text(const CorpusFolder& folder);

@@ -19,6 +19,7 @@
 #include "inputs.hpp"
 #include "option_parser.hpp"
 #include "registry.hpp"
+#include "run/engine_record.hpp"
 #include "run_options.hpp"
 #include "run_output.hpp"
 #include "shared_options.hpp"
@@ -59,15 +60,34 @@ std::string tokenizer_place(const ModelDescription& model, const std::string& pa
   }
 }
 
+std::string rotary_text(const ModelConfig& config) {
+  std::string text = "rotary, " + std::to_string(config.d_rotary()) + " of " +
+                     std::to_string(config.d_head()) + " dimensions, theta " +
+                     number_text(config.rotary.theta, 0);
+  if (config.rotary.scaling == RotaryScaling::none) return text;
+  return text + ", rates scaled by 1/" + number_text(config.rotary.factor, 0) +
+         (config.rotary.scaling == RotaryScaling::linear ? " (linear)" : " (llama3)");
+}
+
 void print_model(const ModelDescription& model, const std::string& path) {
   const ModelConfig& config = model.config;
   print_line("config from", model.config_file.empty() ? "the tensors' shapes" : model.config_file);
+  print_line("architecture", config.architecture);
   print_line("layers", config.n_layer);
   print_line("heads per layer", config.n_head);
+  if (config.n_group() != config.n_head) {
+    print_line("keys and values", count_text(config.n_group(), "head") + " per layer, each of " +
+                                      std::to_string(config.n_head / config.n_group()) +
+                                      " heads of queries");
+  }
   print_line("d_model", config.d_model);
   print_line("d_head", config.d_head());
   print_line("d_mlp", config.d_mlp);
   print_line("context", config.n_ctx);
+  if (config.positions == PositionKind::rotary) print_line("positions", rotary_text(config));
+  if (config.norm == NormKind::rms_norm) print_line("norm", "root mean square");
+  if (config.gated_mlp) print_line("MLP", "gated");
+  if (config.parallel_residual) print_line("residual", "attention and MLP side by side");
   print_line("vocabulary", config.d_vocab);
   print_line("activation", std::string(activation_name(config.activation)));
   if (!config.scale_by_width) print_line("scores", "not divided by the root of d_head");
@@ -90,7 +110,9 @@ void print_model(const ModelDescription& model, const std::string& path) {
 /// Memory of a run over many documents with the default options: each analysis alone, then all.
 void print_memory(const ModelDescription& model) {
   constexpr std::uint64_t many = 1000, n_task = 10;
-  const RunShape run{model.config, {}, model.config.n_ctx, many, blas::thread_count(), n_task};
+  const Index context = std::min<Index>(model.config.n_ctx, longest_context);
+  const RunShape run{
+      config_of_run(model.config, context), {}, context, many, blas::thread_count(), n_task};
   const auto need = [&](const std::vector<const RegisteredAnalysis*>& analyses) {
     return memory_text(total_bytes(run_memory(run, weight_bytes(model), analyses, false)));
   };
@@ -107,6 +129,17 @@ void print_memory(const ModelDescription& model) {
   print_line("  all", need(possible));
 }
 
+/// How fast the engines are at the model's shape on this machine.
+void print_engines(const ModelConfig& config) {
+  blas::set_thread_count(0);
+  const EngineSpeeds speeds = try_engines(config);
+  print_line("engines, in a trial here", speeds.empty() ? "float32 alone" : speeds_text(speeds));
+  for (const Precision precision : {Precision::float32, Precision::high, Precision::fast}) {
+    print_line("  --precision " + precision_name(precision),
+               engines_text(fastest_engines(precision, speeds)));
+  }
+}
+
 /// `12.3 MB`; below a tenth of it in bytes.
 std::string size_text(std::uint64_t n_byte) {
   constexpr double mega = 1e6;
@@ -121,10 +154,20 @@ bool is_results(const FileDescription& file) {
 }
 
 /// What was run, and the summary of the report.
-void print_results(const Results& results) {
+/// @param path  of the file.
+void print_results(const Results& results, const std::string& path) {
   for (const char* const name : {"title", "date", "version", "model_path", "n_layer", "n_head",
                                  "d_model", "corpus_path", "n_document", "n_token"}) {
     if (results.attributes.contains(name)) print_line(name, results.text(name));
+  }
+  if (results.attributes.contains("precision_engine")) {
+    print_line("differences by", results.text("precision_engine"));
+  }
+  if (const auto record = read_engine_record(fs::path(path).parent_path().string())) {
+    const std::string speeds = speeds_text(record->speeds);
+    print_line("engines, in a trial",
+               (speeds.empty() ? "none" : speeds) + " (" + record->processor + ", " +
+                   count_text(static_cast<std::size_t>(record->n_thread), "thread") + ")");
   }
   print_line("groups", joined(results.groups, ", ",
                               [](const ResultsGroup& group) { return one_line(group.name); }));
@@ -140,10 +183,11 @@ void print_description(const std::string& path, Index n_head, bool with_arrays) 
   const bool of_results = is_results(file);
   print_heading(file.path, (of_results ? "results" : std::string(file_kind_text(file.kind))) +
                                ", " + size_text(file.n_byte));
-  if (of_results && !with_arrays) return print_results(read_results(file.path));
+  if (of_results && !with_arrays) return print_results(read_results(file.path), file.path);
   for (const auto& [name, value] : file.attributes) print_line(name, value);
   if (file.model) {
     print_model(*file.model, file.path);
+    if (file.kind != FileKind::config) print_engines(file.model->config);
     print_memory(*file.model);
   }
   if (file.kind == FileKind::config) return;
@@ -192,6 +236,9 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
   }
   for (const UndividedFile& file : corpus.undivided_files()) {
     print_paragraph(one_line(undivided_file_text(file)));
+  }
+  for (const SeparatedFile& file : corpus.separated_files()) {
+    print_paragraph(one_line(separated_file_text(file)));
   }
   print_line("tokenizer", tokenizer_name);
   print_line("documents", corpus.n_document());

@@ -2,6 +2,7 @@
 
 #include "commands.hpp"
 #include "registry.hpp"
+#include "tasks/templates/template.hpp"
 #include "terminal.hpp"
 
 namespace headscope {
@@ -19,6 +20,10 @@ class ListCommand : public Command {
       std::cout << out.labelled(info.name + ":", info.name.size() + 2, info.title)
                 << out.paragraph(info.purpose, "  ", "  ") << out.labelled("  needs:", 10, needs)
                 << out.labelled("  source:", 10, info.source);
+    }
+    for (const TaskTemplate& task : task_templates()) {
+      std::cout << Terminal::out().labelled("tasks " + task.name + ":", 24, task.purpose)
+                << Terminal::out().labelled("  source:", 10, task.source);
     }
   }
 };

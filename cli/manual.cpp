@@ -81,6 +81,7 @@ std::string man_page() {
         {"report.md", "its text"},
         {"tables/", "the results as CSV"},
         {"figures/", "figures, each with its gnuplot script and data"},
+        {"engines.json", "how its matrices were multiplied, and the speeds measured"},
         {"shards/", "the state of a run that is not finished"}}) {
     text += std::string(".TP\n.I ") + roff(name) + "\n" + roff(content) + "\n";
   }

@@ -40,7 +40,7 @@ class MergeCommand : public Command {
     if (!run_.output.quiet) announce_replacement(run_.output.folder);
     Progress progress(run_.output.quiet);
     progress.phase("merging shards");
-    const RunSetup setup(run_);
+    RunSetup setup(run_);
     write_run(merge_shards(setup.input(), shards, progress), run_.output, progress);
   }
 

@@ -132,7 +132,10 @@ bool parse_options(const std::string& command, const std::vector<std::string>& a
       continue;
     }
     throw UsageError((option.positional ? command : "--" + option.name) + ": expected " +
-                     option.required + ", got none");
+                     option.required + ", got none" +
+                     (option.positional && arguments.empty()
+                          ? "; usage: headscope " + usage_text(command, options)
+                          : ""));
   }
   return true;
 }

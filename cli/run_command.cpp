@@ -31,15 +31,17 @@ class RunCommand : public Command {
     run_.command_line = command_line;
     const std::string& output = run_.output.folder;
     check_output_folder(output);
+    run_.check();
     if (run_.files.resume && !run_.any_of_run_given()) restore_options();
     const bool whole = run_.files.n_shard == 1;
     if (whole && !run_.force && !run_.files.resume) refuse_replacement(output);
     Progress progress(run_.output.quiet, run_.resume_command());
     progress.phase("loading model and corpus");
-    const RunSetup setup(run_);
+    RunSetup setup(run_);
     progress.clear();
     note_setup(setup);
     check_shard(setup);
+    setup.keep_engines();
     ShardRun shard(setup.input(), run_.run_files());
     if (whole && !run_.output.quiet) {
       announce_replacement(output);
@@ -73,13 +75,8 @@ class RunCommand : public Command {
 
   void note_setup(const RunSetup& setup) const {
     if (run_.output.quiet) return;
-    const Terminal& terminal = Terminal::error();
-    if (run_.settings.precision != "float32" &&
-        run_.settings.engines().differences == run_.settings.engines().passes) {
-      std::cerr << terminal.note("--precision " + run_.settings.precision +
-                                 ": float32, since nothing is faster on this processor");
-    }
-    for (const std::string& note : setup.notes()) std::cerr << terminal.note(one_line(note));
+    for (const std::string& note : setup.notes())
+      std::cerr << Terminal::error().note(one_line(note));
   }
 
   void check_shard(const RunSetup& setup) const {

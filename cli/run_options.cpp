@@ -1,6 +1,7 @@
 #include "run_options.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -9,13 +10,17 @@
 #include "headscope/blas.hpp"
 #include "headscope/provenance.hpp"
 #include "registry.hpp"
+#include "run/engine_record.hpp"
 #include "shared_options.hpp"
 #include "shell_text.hpp"
+#include "usage_error.hpp"
 
 namespace headscope {
 namespace {
 
 using Words = Option::Words;
+
+constexpr const char* engines_key = "engines";  // no option has this name
 
 Words analysis_names() {
   Words names;
@@ -88,9 +93,17 @@ RunOptions::RunOptions() {
                "analysed",
                run});
   paths.several = paths.in_usage = true;
-  add_tokenizer(table, tokenizer);
+  add_tokenizer(table, reading.tokenizer);
   add_encoding(table, encoding);
-  table(prepend_bos, {"no-bos", "", "do not put <|endoftext|> before each document"});
+  add_first_token(table, reading.bos, reading.prepend_bos);
+  table(literal_special_tokens,
+        {"literal-special-tokens", "",
+         "read <|endoftext|> in plain text as these letters, where it ends a document otherwise; "
+         "for texts about tokenizers"});
+  table(context, {"context", "N",
+                  "most tokens to run at once; longer documents are cut at sentence ends. Time and "
+                  "memory of attention patterns grow with its square",
+                  "the smaller of the model's context and " + grouped(longest_context)});
   table(document_sentences,
         {"document-sentences", "K",
          "sentences of a document where a CoNLL-U file has no `# newdoc`", "all are one document"});
@@ -191,7 +204,30 @@ std::string RunOptions::as_json() const {
 std::string RunOptions::for_merging() const {
   nlohmann::json json = json_of(table, absolute_path, exact_json);
   json["threads"] = std::to_string(blas::thread_count());
+  json[engines_key] = engines_json(settings.engines);
   return json.dump();
+}
+
+void RunOptions::check() const {
+  struct Pair {
+    const char *first, *second;
+  };
+  static constexpr std::array<Pair, 1> exclusive{{{"bos", "no-bos"}}};
+  static constexpr std::array<Pair, 2> needed{
+      {{"control-documents", "control"}, {"wait", "shard"}}};
+  const auto given = [&](const char* name) {
+    return std::ranges::any_of(
+        table.options(), [&](const Option& option) { return option.name == name && option.given; });
+  };
+  for (const auto& [first, second] : exclusive) {
+    if (!given(first) || !given(second)) continue;
+    throw UsageError(std::string("--") + first + ": expected without --" + second + ", got both");
+  }
+  for (const auto& [first, second] : needed) {
+    if (!given(first) || given(second)) continue;
+    throw UsageError(std::string("--") + first + ": expected with --" + second +
+                     ", which it is about, got it alone");
+  }
 }
 
 bool RunOptions::any_of_run_given() const {
@@ -203,6 +239,11 @@ bool RunOptions::any_of_run_given() const {
 void RunOptions::restore(const std::string& json) {
   const nlohmann::json stored = nlohmann::json::parse(json);
   for (const auto& [name, value] : stored.items()) {
+    if (name == engines_key) {
+      settings.engines = engines_from_json(value, "engines");
+      has_engines = true;
+      continue;
+    }
     Option& option = table.at(name);
     if (option.scope == OptionScope::process || value == false) continue;
     if (value.is_boolean()) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "headscope/run.hpp"
+#include "inputs.hpp"
 #include "run_output.hpp"
 
 namespace headscope {
@@ -21,15 +22,17 @@ struct RunOptions {
       corpus;                      ///< empty: the default stories with the default model, else none
   std::vector<std::string> tasks;  ///< empty: the default ones with the default model, else none
   std::uint64_t max_pairs = 0;     ///< of each task; 0: all
-  std::string tokenizer;           ///< folder; empty: that of the model's file or folder
-  std::string encoding = "utf-8";  ///< of the corpus's text
-  bool prepend_bos = true;
+  TextOptions reading;
+  std::string encoding = "utf-8";        ///< of the corpus's text
+  bool literal_special_tokens = false;   ///< `<|endoftext|>` in plain text is text
+  std::uint64_t context = 0;             ///< most tokens of a piece; 0: longest_context
   std::uint64_t max_documents = 0;       ///< 0: all
   std::uint64_t document_sentences = 0;  ///< of CoNLL-U without `# newdoc`; 0: one document
   std::vector<std::string> analyses;     ///< empty: all that the model and corpus allow
   std::string control = "none";
   std::uint64_t control_documents = 32;  ///< for each control model; 0: all
   AnalysisSettings settings;
+  bool has_engines = false;  ///< settings.engines are those of a run that began before
   OutputOptions output;
   RunFiles files;             ///< its output and options are left to `run_files`
   std::uint64_t threads = 0;  ///< 0: all cores
@@ -40,6 +43,10 @@ struct RunOptions {
   std::string command_line;  ///< as typed
   OptionTable table;         ///< of all the above
 
+  /// Checks the options against each other.
+  /// @throws UsageError naming two that exclude each other, or one that needs another.
+  void check() const;
+
   /// Whether an option is given that a run's shards share, other than the output folder.
   bool any_of_run_given() const;
   bool random_control() const { return control == "random"; }
@@ -49,9 +56,9 @@ struct RunOptions {
 
   /// Every option with its value, as JSON.
   std::string as_json() const;
-  /// as_json with absolute paths and the number of threads in use.
+  /// as_json with absolute paths, the number of threads in use and the engines.
   std::string for_merging() const;
-  /// Sets the options from the JSON of a run, except those of scope `process`.
+  /// Sets the options and engines from the JSON of a run, except options of scope `process`.
   /// @throws OptionError
   void restore(const std::string& json);
 

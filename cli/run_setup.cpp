@@ -5,8 +5,10 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "base/thread_count.hpp"
+#include "files/sha256.hpp"
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
+#include "headscope/output_lock.hpp"
 #include "headscope/provenance.hpp"
 #include "headscope/run_memory.hpp"
 #include "memory_limits.hpp"
@@ -16,7 +18,7 @@
 namespace headscope {
 namespace {
 
-const RunOptions& with_threads_set(const RunOptions& options) {
+RunOptions& with_threads_set(RunOptions& options) {
   blas::set_thread_count(static_cast<int>(options.threads));
   return options;
 }
@@ -57,13 +59,21 @@ std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options
   return chosen;
 }
 
-/// Checks --memory, and the limit of the address space, against documents as long as the model's
-/// context.
+/// Most tokens of a piece. @throws UsageError if --context exceeds the model's.
+Index context_of(const RunOptions& options, const ModelConfig& config) {
+  if (options.context > config.n_ctx) {
+    throw UsageError("--context: expected at most " + grouped(config.n_ctx) +
+                     ", the model's context, got " + std::to_string(options.context));
+  }
+  return options.context > 0 ? options.context : std::min<Index>(config.n_ctx, longest_context);
+}
+
+/// Checks --memory, and the limit of the address space, against pieces of the longest length.
 void check_memory_of(const RunOptions& options, const ModelConfig& config, std::uint64_t weights,
-                     std::uint64_t n_document, std::uint64_t n_task,
+                     Index context, std::uint64_t n_document, std::uint64_t n_task,
                      const std::vector<const RegisteredAnalysis*>& analyses) {
   const std::vector<MemoryPart> parts =
-      run_memory({config, options.settings, config.n_ctx, n_document, blas::thread_count(), n_task},
+      run_memory({config, options.settings, context, n_document, blas::thread_count(), n_task},
                  weights, analyses, options.random_control());
   if (options.memory > 0) check_memory(parts, options.memory);
   check_address_space(total_bytes(parts));
@@ -76,40 +86,78 @@ Model load_checked_model(const RunOptions& options) {
   if (options.memory > 0) {
     const FileDescription file = describe_file(path, load);
     if (file.model)
-      check_memory_of(options, file.model->config, weight_bytes(*file.model), 0, 0, {});
+      check_memory_of(options, file.model->config, weight_bytes(*file.model),
+                      context_of(options, file.model->config), 0, 0, {});
   }
   return load_model(path, load);
 }
 
+/// `products by int16; in a trial int16 1.82 times float32's speed`.
+std::string precision_note(const EngineRecord& record) {
+  const std::string speeds = speeds_text(record.speeds);
+  return "products by " + engine_name(record.engines.differences) +
+         (speeds.empty() ? "" : "; in a trial " + speeds);
+}
+
+/// Engines that another machine chose must give the same bits on this one.
+void take_engines(RunOptions& options, const Engines& engines) {
+  if (!options.files.mixed) check_engines(engines, options.output.folder);
+  options.settings.engines = engines;
+}
+
+bool is_of_one_process(const RunOptions& options) {
+  return options.files.n_shard == 1 && !options.files.resume;
+}
+
+/// Sets the engines of the options; nullopt if they have them.
+std::optional<EngineRecord> engines_for(RunOptions& options, const Model& model) {
+  if (options.has_engines) {
+    take_engines(options, options.settings.engines);
+    return std::nullopt;
+  }
+  EngineRecord chosen;
+  std::optional<EngineRecord> kept;
+  if (!is_of_one_process(options)) kept = read_engine_record(options.output.folder);
+  const auto request = engine_request(model, options.settings);
+  chosen = kept && kept->request == request ? *kept : choose_engines(model, options.settings);
+  take_engines(options, chosen.engines);
+  return chosen;
+}
+
 }  // namespace
 
-RunSetup::RunSetup(const RunOptions& options)
+RunSetup::RunSetup(RunOptions& options)
     : options_(with_threads_set(options)),
       corpus_paths_(find_corpus(options)),
       task_paths_(find_tasks(options)),
       model_(load_checked_model(options_)),
+      context_(context_of(options_, model_.config)),
+      engines_(engines_for(options_, model_)),
       analyses_(choose_analyses(options_, !corpus_paths_.empty(), !task_paths_.empty(), model_)) {
+  model_.config = config_of_run(model_.config, context_);
   bool needs_corpus = false, needs_tasks = false;
   for (const RegisteredAnalysis* analysis : analyses_) {
     needs_corpus |= analysis->info.needs_corpus();
     needs_tasks |= analysis->info.needs_tasks();
   }
-  if (needs_corpus || needs_tasks) tokenizer_ = open_tokenizer(options_.tokenizer, model_);
+  if (needs_corpus || needs_tasks) tokenizer_ = open_tokenizer(options_.reading, model_);
   if (needs_corpus) {
     corpus_.emplace(corpus_paths_, tokenizer_ ? &*tokenizer_ : nullptr,
-                    CorpusOptions{.prepend_bos = options_.prepend_bos,
-                                  .max_tokens = model_.config.n_ctx,
+                    CorpusOptions{.prepend_bos = options_.reading.prepend_bos,
+                                  .max_tokens = context_,
                                   .max_documents = options_.max_documents,
                                   .encoding = options_.encoding,
-                                  .document_sentences = options_.document_sentences});
+                                  .document_sentences = options_.document_sentences,
+                                  .literal_special_tokens = options_.literal_special_tokens});
   }
   if (needs_tasks) {
     if (!tokenizer_) {
-      throw DataError(task_paths_.front(), "", "expected a tokenizer to read text with, got none");
+      throw DataError(task_paths_.front(), "", "expected a tokenizer to read text with, got none",
+                      Remedy::tokenizer);
     }
-    tasks_.emplace(task_paths_, *tokenizer_, TaskOptions{model_.config.n_ctx, options_.max_pairs});
+    tasks_.emplace(task_paths_, *tokenizer_, TaskOptions{context_, options_.max_pairs});
   }
-  check_memory_of(options_, model_.config, weight_bytes(model_),
+  check_memory_of(options_, model_.config, weight_bytes(model_), context_,
                   corpus_ ? corpus_->n_document() : 0, tasks_ ? tasks_->tasks().size() : 0,
                   analyses_);
 }
@@ -120,6 +168,10 @@ std::vector<std::string> RunSetup::notes() const {
     const blas::ThreadCount threads = blas::default_thread_count();
     notes.push_back(count_text(static_cast<std::uint64_t>(threads.count), "thread") + ": " +
                     threads.reason);
+  }
+  if (options_.settings.precision != "float32" && engines_) {
+    notes.push_back("--precision " + options_.settings.precision + ": " +
+                    precision_note(*engines_));
   }
   std::vector<std::string> left;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
@@ -140,8 +192,50 @@ std::vector<std::string> RunSetup::notes() const {
   for (const UndividedFile& file : corpus_->undivided_files()) {
     notes.push_back(undivided_file_text(file));
   }
+  for (const SeparatedFile& file : corpus_->separated_files()) {
+    notes.push_back(separated_file_text(file));
+  }
   return notes;
 }
+
+void RunSetup::keep_engines() {
+  if (!engines_) return;
+  const std::string& folder = options_.output.folder;
+  std::optional<EngineRecord> kept;
+  // A folder that another run writes to keeps that run's record.
+  std::optional<OutputLock> lock;
+  if (is_of_one_process(options_)) {
+    lock.emplace(folder);
+  } else {
+    kept = keep_first_engine_record(folder, *engines_);
+    const std::vector<std::string> begun = find_pass_files(folder);
+    if (kept->request != engines_->request && !begun.empty()) {
+      for (const auto& [name, value] : engines_->request) {
+        const std::string& other = kept->request[name];
+        if (other == value) continue;
+        throw DataError(begun.front(), "",
+                        name + " is " + other + ", but " + value + " in this run");
+      }
+    }
+  }
+  if (!kept || kept->request != engines_->request) {
+    write_engine_record(folder, *engines_);
+  } else {
+    engines_ = kept;
+    take_engines(options_, kept->engines);
+  }
+}
+
+namespace {
+
+/// What shards and resumed runs must agree on: of a file, its contents.
+std::string identity_of(const Option& option) {
+  if (option.is_switch()) return option.given ? "true" : "false";
+  if (option.words.empty()) return "none";
+  return option.is_path() ? file_sha256(option.words.front()) : option.words.front();
+}
+
+}  // namespace
 
 RunInput RunSetup::input() const {
   RunInput input{.context = {model_, corpus_ ? &*corpus_ : nullptr, options_.settings,
@@ -149,14 +243,23 @@ RunInput RunSetup::input() const {
                  .analyses = analyses_,
                  .has_control = options_.random_control(),
                  .n_control_document = options_.control_documents};
-  if (tokenizer_) input.identity["tokenizer SHA-256"] = tokenizer_->sha256();
+  if (tokenizer_) {
+    input.identity["tokenizer SHA-256"] = tokenizer_->sha256();
+    if (options_.reading.prepend_bos) {
+      input.identity["first token"] = std::to_string(tokenizer_->first_token());
+    }
+  }
   for (const Option& option : options_.table.options()) {
     if (option.scope != OptionScope::numbers) continue;
-    input.identity["--" + option.name] =
-        option.is_switch() ? (option.given ? "true" : "false") : option.words.front();
+    input.identity["--" + option.name] = identity_of(option);
   }
   input.attributes = {{"command_line", recorded_text(options_.command_line)},
                       {"options", options_.as_json()}};
+  if (corpus_ || tasks_) input.attributes["context"] = static_cast<std::int64_t>(context_);
+  if (tokenizer_) {
+    input.attributes["first_token"] =
+        recorded_text(first_token_text(*tokenizer_, options_.reading.prepend_bos));
+  }
   if (tasks_) input.attributes["tasks_path"] = recorded_text(joined(task_paths_, " "));
   if (!corpus_) return input;
   input.attributes["corpus_path"] = recorded_text(joined(corpus_paths_, " "));

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "inputs.hpp"
+#include "run/engine_record.hpp"
 #include "run_options.hpp"
 
 namespace headscope {
@@ -11,14 +12,17 @@ namespace headscope {
 /// A run's model, corpus, tasks and analyses, opened from its options.
 class RunSetup {
  public:
-  /// Also sets the number of threads.
+  /// Also sets the number of threads, and `options.settings.engines` unless the options have them.
   /// @param options  outlive this object.
   /// @throws DataError, UsageError if a file cannot be opened, an analysis asked for cannot run on
   /// this model and corpus, or the run needs more than `options.memory`.
-  explicit RunSetup(const RunOptions& options);
+  explicit RunSetup(RunOptions& options);
   RunSetup(const RunSetup&) = delete;
   RunSetup& operator=(const RunSetup&) = delete;
 
+  /// Records the engines in the output folder. A shard takes those that the folder has by then.
+  /// @throws DataError if the folder has pass files of a run with another request.
+  void keep_engines();
   /// What the library runs. This object must outlive it.
   RunInput input() const;
   const Model& model() const { return model_; }
@@ -29,9 +33,11 @@ class RunSetup {
   std::vector<std::string> notes() const;
 
  private:
-  const RunOptions& options_;
+  RunOptions& options_;
   std::vector<std::string> corpus_paths_, task_paths_;
   Model model_;
+  Index context_;                        // most tokens of a piece
+  std::optional<EngineRecord> engines_;  // none if the options had them
   std::vector<const RegisteredAnalysis*> analyses_;
   std::optional<Tokenizer> tokenizer_;
   std::optional<Corpus> corpus_;

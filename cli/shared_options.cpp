@@ -20,6 +20,17 @@ Option& add_tokenizer(OptionTable& option, std::string& field) {
                  "the one in the model file or its folder", OptionScope::run});
 }
 
+void add_first_token(OptionTable& option, std::string& bos, bool& prepend_bos) {
+  option(bos, {"bos", "TOKEN",
+               "token to begin each document with, as the vocabulary spells it; for a model that "
+               "was trained with another first token than its config names",
+               "bos_token_id of the model's config, else what its tokenizer puts first, else "
+               "<|endoftext|>"});
+  option(prepend_bos, {"no-bos", "",
+                       "begin documents with no token of their own; for a model that was trained "
+                       "without one"});
+}
+
 Option& add_encoding(OptionTable& option, std::string& field) {
   return option(field,
                 {"encoding", "NAME",

@@ -16,5 +16,5 @@ if [ -e "$output/report.html" ] && [ "$output/results.h5" -nt build-demo/headsco
   echo "Kept the results of an earlier demo; to repeat it, remove $output." >&2
   echo "$output/report.html"
 else
-  build-demo/headscope run --control random --task-pairs 50 --resume --output "$output"
+  build-demo/headscope run --control random --task-pairs 50 --score-effect-documents 4 --resume --output "$output"
 fi

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Headscope needs, as root or with sudo. Does nothing if all are installed.
-# Usage: tools/setup.sh [build|test|slurm]     build: to compile and run; test (default): also for the tests and notebooks;
-#                                              slurm: also Slurm, without which its test is skipped.
+# Usage: tools/setup.sh [build|test|thorough]     build: to compile and run; test (default): also for the tests and notebooks;
+#                                                 thorough: also for `tools/test.sh --thorough`, whose tests are skipped without them.
 set -euo pipefail
 case ${1:-test} in
-  build | test | slurm) ;;
+  build | test | thorough) ;;
   -h | --help) sed -n '2,/^set/{/^set/d;s/^# //;p}' "$0"; exit 0 ;;
-  *) echo "setup: expected build, test or slurm, got $1" >&2; exit 2 ;;
+  *) echo "setup: expected build, test or thorough, got $1" >&2; exit 2 ;;
 esac
 
 packages=(g++ cmake ninja-build pkg-config git
@@ -18,7 +18,7 @@ if [ "${1:-test}" != build ]; then
     python3-matplotlib python3-nbclient python3-ipykernel)
 fi
 
-[ "${1:-test}" != slurm ] || packages+=(slurmctld slurmd slurm-client munge)
+[ "${1:-test}" != thorough ] || packages+=(slurmctld slurmd slurm-client munge debootstrap python3-venv)
 
 missing=()
 for package in "${packages[@]}"; do

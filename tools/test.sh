@@ -1,13 +1,32 @@
 #!/usr/bin/env bash
-# Installs missing packages, builds with warnings as errors, and runs every test.
-# Usage: tools/test.sh [CTEST_ARGUMENT...]
+# Installs missing packages, builds with warnings as errors, and runs the tests: about ten minutes on two cores.
+# Usage: tools/test.sh [--thorough] [CTEST_ARGUMENT...]
+#   --thorough: also what takes longer (an hour): more seeds, rounds and damaged files, every way to install, a real Slurm, the whole
+#               program under sanitizers. The way to install by pip takes packages from the Python package index.
 set -euo pipefail
 case ${1:-} in
   -h | --help) sed -n '2,/^set/{/^set/d;s/^# //;p}' "$0"; exit 0 ;;
 esac
 cd "$(dirname "$0")/.."
 
-tools/setup.sh test
+# The tests expect the program's own choice of kernel.
+unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
+selection=(--label-exclude thorough)
+packages=test
+if [ "${1:-}" = --thorough ]; then
+  shift
+  selection=()
+  packages=thorough
+  export HEADSCOPE_THOROUGH=1
+fi
+tools/setup.sh "$packages"
 cmake --preset ci >/dev/null
 cmake --build --preset ci
-ctest --test-dir build-ci --output-on-failure -j "$(nproc)" "$@"
+ctest --test-dir build-ci --output-on-failure -j "$(nproc)" "${selection[@]}" "$@"
+[ "$packages" = thorough ] || exit 0
+
+# The whole program and all small cases under the address and undefined-behaviour sanitizers.
+unset HEADSCOPE_THOROUGH
+cmake --preset asan >/dev/null
+cmake --build --preset asan
+ctest --preset asan -j "$(nproc)" --label-exclude thorough "$@"

@@ -123,7 +123,7 @@ void NextTokens::end(const Matrix& resid_final, Forward& forward, DocumentStatis
       }
     }
   }
-  const std::vector<double> scales = final_scales(resid_final, config.layer_norm_epsilon);
+  const std::vector<double> scales = final_scales(model_, resid_final);
   for (std::size_t i = 0; i < n_candidate; ++i) {
     TokenIds tokens{0};  // next_tokens leaves out the first
     for (Index t = 0; t < n; ++t) {

@@ -167,11 +167,11 @@ class SentenceObserver : public PieceObserver {
     for (const bool is_query : {true, false}) {
       Array& kept = statistics_.row(is_query ? query_row : key_row, shape);
       const double scale = is_query ? config_.score_scale(view.layer) : 1;
-      const Index first = is_query ? 0 : config_.d_model;
       for (Index head = 0; head < config_.n_head; ++head) {
+        const Index first = is_query ? config_.q_row(head) : config_.k_row(head);
         for (Index token = 0; token < view.n_token; ++token) {
           for (Index i = 0; i < d_head; ++i) {
-            kept(view.layer, head, token, i) = scale * view.qkv(first + head * d_head + i, token);
+            kept(view.layer, head, token, i) = scale * view.qkv(first + i, token);
           }
         }
       }

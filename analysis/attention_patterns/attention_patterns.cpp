@@ -92,7 +92,7 @@ void AttentionPatterns::keep_layer(const LayerView& view, Index n_kept, arma::ma
   Array& value_norm = statistics.record("value_norm", {config.n_layer, config.n_head, n_kept});
   Array& rollouts = statistics.record("rollout", {config.n_layer, n_kept, n_kept});
   for (Index head = 0; head < config.n_head; ++head) {
-    const Index first_row = 2 * config.d_model + head * d_head;
+    const Index first_row = config.v_row(head);
     const std::vector<double> norms =
         contribution_norms(view.qkv.rows(first_row, first_row + d_head - 1),
                            W_O.cols(head * d_head, (head + 1) * d_head - 1));

@@ -109,23 +109,39 @@ struct Circuits {
                     arma::datum::nan) {}
 };
 
+/// Two heads that share keys and values have no angle between these.
+void leave_out_shared(const ModelConfig& config, SubspaceAngles& angles) {
+  for (Index i = 0; i < config.n_head; ++i) {
+    for (Index j = 0; j < config.n_head; ++j) {
+      if (i == j || config.group(i) != config.group(j)) continue;
+      angles.overlap(i, j) = angles.angle_min(i, j) = arma::datum::nan;
+    }
+  }
+}
+
 void measure_layer(const Model& model, std::size_t layer, const CircuitWeights& weights,
                    Circuits& circuits) {
   const std::size_t n_head = weights.n_head;
   for (const Projection projection : all_projections) {
-    const SubspaceAngles angles =
-        subspace_angles(head_subspaces(weights.of(projection), weights.n_head));
+    SubspaceAngles angles = subspace_angles(head_subspaces(weights.of(projection), weights.n_head));
+    if (projection == Projection::k || projection == Projection::v) {
+      leave_out_shared(model.config, angles);
+    }
     circuits.overlap.set(angles.overlap, projection, layer);
     circuits.angle_min.set(angles.angle_min, projection, layer);
   }
-  const PositionOnlyAttention position = position_only_attention(model, layer);
-  circuits.share.set(position.share, layer);
+  const bool has_positions = model.config.positions == PositionKind::learned;
+  PositionOnlyAttention position;
+  if (has_positions) {
+    position = position_only_attention(model, layer);
+    circuits.share.set(position.share, layer);
+  }
   for (std::size_t h = 0; h < n_head; ++h) {
     circuits.ov_copying(layer, h) =
         ov_copying(weights.of(Projection::v, h), weights.of(Projection::o, h));
     circuits.rank(layer, h) =
         static_cast<double>(qk_rank90(weights.of(Projection::q, h), weights.of(Projection::k, h)));
-    circuits.sink(layer, h) = position.sink(h);
+    if (has_positions) circuits.sink(layer, h) = position.sink(h);
   }
   circuits.rank_joint(layer) = static_cast<double>(qk_rank90_joint(weights.W_Q, weights.W_K));
 }
@@ -138,8 +154,7 @@ void measure_composition(const Model& model, const std::vector<WritingFactors>& 
   for (std::size_t kind = 0; kind < by_kind.size(); ++kind) by_kind[kind] = scores.matrix(kind);
   parallel_for(n_layer - 1, [&](std::size_t i) {
     const std::size_t later = n_layer - 1 - i;  // the last layer, which reads most, first
-    const ReadingFactors read =
-        reading_factors(circuit_weights(model.layers[later], n_head, fold_layer_norm));
+    const ReadingFactors read = reading_factors(circuit_weights(model, later, fold_layer_norm));
     for (std::size_t kind = 0; kind < by_kind.size(); ++kind) {
       for (std::size_t earlier = 0; earlier < later; ++earlier) {
         by_kind[kind].submat(earlier * n_head, later * n_head, arma::size(n_head, n_head)) =
@@ -158,8 +173,7 @@ Circuits measure(const Model& model, bool fold_layer_norm) {
       model.is_complete() ? token_circuit(model, fold_layer_norm) : arma::mat();
   std::vector<WritingFactors> written(n_layer);
   parallel_for(n_layer, [&](std::size_t layer) {
-    const CircuitWeights weights =
-        circuit_weights(model.layers[layer], model.config.n_head, fold_layer_norm);
+    const CircuitWeights weights = circuit_weights(model, layer, fold_layer_norm);
     measure_layer(model, layer, weights, circuits);
     for (std::size_t h = 0; h < n_head && !tokens.is_empty(); ++h) {
       circuits.ov_copying_full(layer, h) =
@@ -175,7 +189,8 @@ Circuits measure(const Model& model, bool fold_layer_norm) {
 std::pair<double, double> subspace_null(const ModelConfig& config,
                                         const AnalysisSettings& settings) {
   arma::vec overlap(settings.n_null);
-  const bool fold = settings.own<CircuitsOptions>().fold_layer_norm;
+  const bool fold =
+      settings.own<CircuitsOptions>().fold_layer_norm && config.norm == NormKind::layer_norm;
   parallel_for(settings.n_null, [&](std::size_t draw) {
     overlap[draw] = random_subspace_overlap(config.d_model, config.d_head(), fold,
                                             CounterRandom(settings.seed, subspace_stream + draw));
@@ -207,22 +222,41 @@ void add_copying_counts(const Array& ov_copying, ResultsGroup& group) {
   add("n_opposite", -1);
 }
 
-void add_full_copying(const Array& values, bool fold_layer_norm, ResultsGroup& group) {
-  const char* const folding =
-      fold_layer_norm ? "LayerNorms folded in, all weights and each token's embedding and "
-                        "unembedding centred over d_model"
-                      : "raw weights, not folded";
+void add_full_copying(const Array& values, const ModelConfig& config, bool fold_layer_norm,
+                      ResultsGroup& group) {
+  const char* folding = "raw weights, not folded";
+  if (fold_layer_norm) {
+    folding = config.norm == NormKind::rms_norm
+                  ? "RMSNorms' gains folded in"
+                  : "LayerNorms folded in, all weights and each token's embedding and unembedding "
+                    "centred over d_model";
+  }
   group.add(variables["ov_copying_full"].with("folding", folding), values);
 }
 
-void add_measures(const Circuits& circuits, Index n_position, bool fold_layer_norm,
+void add_measures(const Circuits& circuits, const Model& model, bool fold_layer_norm,
                   ResultsGroup& group) {
   add_copying_counts(circuits.ov_copying, group);
+  const ModelConfig& config = model.config;
+  std::string folding = "; raw weights, not folded";
+  if (fold_layer_norm) {
+    folding = config.norm == NormKind::rms_norm ? "; RMSNorm's gain folded in"
+                                                : "; LayerNorm folded in, weights centred";
+  }
+  const bool turns = config.positions == PositionKind::rotary;
   const auto add = [&](const char* name, const auto& values) {
-    group.add(
-        variables[name].with("folding", fold_layer_norm ? "; LayerNorm folded in, weights centred"
-                                                        : "; raw weights, not folded"),
-        values);
+    const std::string_view of(name);
+    const bool of_queries = of.starts_with("qk_") || of == "composition";
+    const bool shares = config.n_group() != config.n_head &&
+                        (of == "subspace_overlap" || of == "principal_angle_min");
+    group.add(variables[name].with(
+                  "folding",
+                  folding +
+                      (turns && of_queries
+                           ? "; queries and keys without rotation, as between tokens at distance 0"
+                           : "") +
+                      (shares ? "; NaN for k and v of two heads that share keys and values" : "")),
+              values);
   };
   add("ov_copying", circuits.ov_copying);
   add("subspace_overlap", circuits.overlap);
@@ -231,7 +265,8 @@ void add_measures(const Circuits& circuits, Index n_position, bool fold_layer_no
   add("qk_rank90", circuits.rank);
   add("qk_rank90_joint", circuits.rank_joint);
   add("composition", circuits.composition);
-  const std::string last = std::to_string(n_position - 1);
+  if (turns) return;
+  const std::string last = std::to_string(n_position_used(model) - 1);
   group.add(variables["position_only_share"].with("last", last), circuits.share);
   group.add(variables["position_only_sink"].with("last", last), circuits.sink);
 }
@@ -260,8 +295,9 @@ class CircuitsAnalysis : public Analysis {
     add_dimensions(model_.config, group);
     const bool fold = settings_.own<CircuitsOptions>().fold_layer_norm;
     const Circuits circuits = measure(model_, fold);
-    if (model_.is_complete()) add_full_copying(circuits.ov_copying_full, fold, group);
-    add_measures(circuits, n_position_used(model_), fold, group);
+    if (model_.is_complete())
+      add_full_copying(circuits.ov_copying_full, model_.config, fold, group);
+    add_measures(circuits, model_, fold, group);
     add_nulls(model_.config, settings_, group);
     group.claims = circuit_claims(group, settings_);
     group.summary = circuit_summary(group, induction_heads());
@@ -290,7 +326,8 @@ class CircuitsAnalysis : public Analysis {
 };
 
 std::uint64_t memory(const RunShape& run) {
-  const std::uint64_t d = run.config.d_model, n_head_total = run.n_head_total();
+  const std::uint64_t d = std::max(run.config.d_model, run.config.d_z()),
+                      n_head_total = run.n_head_total();
   // What each layer writes; per thread, four matrices in double and their products; the scores,
   // twice while they are computed; the circuit of tokens and a part of its factors; the forward
   // pass on induction sequences.

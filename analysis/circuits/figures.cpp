@@ -168,11 +168,10 @@ Figure position_figure(const ResultsGroup& group) {
               "a residual stream, so for them this is what their weights would do with "
               "positions.",
           .source = own_definition,
-          .content = head_map("attention (probability)",
-                              {{"same token", share.at_last(0)},
-                               {"previous token", share.at_last(1)},
-                               {"position 0", group.values("position_only_sink")}},
-                              0)};
+          .content = head_probabilities("attention (probability)",
+                                        {{"same token", share.at_last(0)},
+                                         {"previous token", share.at_last(1)},
+                                         {"position 0", group.values("position_only_sink")}})};
 }
 
 Figure offsets_figure(const ResultsGroup& group) {
@@ -199,8 +198,10 @@ std::vector<Figure> circuits_figures(const Results& results) {
   if (group.values("subspace_overlap").shape[2] > 1) {
     figures.push_back(overlap_figure(group));
   }
-  figures.push_back(position_figure(group));
-  figures.push_back(offsets_figure(group));
+  if (group.has("position_only_share")) {
+    figures.push_back(position_figure(group));
+    figures.push_back(offsets_figure(group));
+  }
   return figures;
 }
 

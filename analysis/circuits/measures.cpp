@@ -47,6 +47,7 @@ arma::mat token_circuit(const Model& model, bool fold_layer_norm) {
     if (fold_layer_norm) {
       U.each_col() %= gain;
       for (arma::mat* tokens : {&U, &E}) {
+        if (model.config.norm == NormKind::rms_norm) break;
         const arma::rowvec mean = arma::mean(*tokens, 0);
         tokens->each_row() -= mean;
       }

@@ -26,7 +26,7 @@ double ov_copying(const arma::mat& W_V, const arma::mat& W_O);
 /// W_U W_E summed over the vocabulary: what the embedding writes of what the unembedding reads,
 /// d_model x d_model, unembedding direction x embedding direction.
 /// @param fold_layer_norm  scale the rows of W_U by ln_f's gain and subtract from each token's
-/// column of W_U and of W_E its mean over d_model.
+/// column of W_U and of W_E its mean over d_model, which RMSNorm leaves.
 /// @throws ShapeError if the model is attention-only.
 arma::mat token_circuit(const Model& model, bool fold_layer_norm);
 

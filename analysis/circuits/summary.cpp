@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <ranges>
 
 #include "base/number_text.hpp"
@@ -8,6 +9,7 @@
 #include "circuits/claims.hpp"
 #include "circuits/composition.hpp"
 #include "circuits/measures.hpp"
+#include "headscope/literature.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -132,6 +134,10 @@ std::string full_copying_text(const ResultsGroup& group) {
 }
 
 std::string position_text(const ResultsGroup& group) {
+  if (!group.has("position_only_share")) {
+    return " Positions are rotary: no attention follows from positions alone, and composition "
+           "through queries and keys is that between tokens at distance 0.";
+  }
   const Array& share = group.values("position_only_share");
   const std::vector<double> previous = share.part(0).at_last(1).values;
   if (ranking(previous).empty()) return "";
@@ -182,6 +188,27 @@ std::string copying_on_text(const Results& results) {
          measured_text(classification, "suppressing", "suppression_effect", -1) + ".";
 }
 
+/// Published roles of the model's heads beside what the run measured.
+void add_literature(const Results& results, Description& description) {
+  const std::optional<Literature> literature = published_roles(results);
+  if (!literature) return;
+  std::size_t n_measured = 0, n_agree = 0;
+  std::vector<std::string> items;
+  for (const PublishedRole& role : literature->roles) {
+    const std::optional<bool> agrees = role.agrees(literature->n_head_total);
+    n_measured += agrees ? 1 : 0;
+    n_agree += agrees.value_or(false) ? 1 : 0;
+    items.push_back(role_text(role, literature->n_head_total));
+  }
+  description.add("Published roles",
+                  "The model is " + literature->model + " by " + literature->recognised_by +
+                      ". Of " + count_text(literature->roles.size(), "published role") +
+                      " this run measures " + std::to_string(n_measured) + ", and " +
+                      std::to_string(n_agree) +
+                      " agree: the head is among the tenth of heads that go furthest.",
+                  std::move(items));
+}
+
 Description description(const Results& results) {
   const ResultsGroup& group = results.group("circuits");
   const std::string by_weights = copying_by_weights(group),
@@ -189,6 +216,7 @@ Description description(const Results& results) {
   Description description;
   if (on_text.empty()) description.add("Weights", by_weights);
   description.add("Copying", on_text);
+  add_literature(results, description);
   return description;
 }
 

@@ -20,18 +20,26 @@ arma::mat CircuitWeights::of(Projection projection, Index head) const {
   return of(projection).cols(head * d_head(), (head + 1) * d_head() - 1);
 }
 
-CircuitWeights circuit_weights(const LayerWeights& layer, Index n_head, bool fold_layer_norm) {
-  const Index d = layer.W_QKV.n_cols;
-  const auto input = [&](Index part) {
-    return arma::mat(
-        arma::conv_to<arma::mat>::from(layer.W_QKV.rows(part * d, (part + 1) * d - 1)).t());
+CircuitWeights circuit_weights(const Model& model, Index layer_index, bool fold_layer_norm) {
+  const ModelConfig& config = model.config;
+  const LayerWeights& layer = model.layers[layer_index];
+  const Index d_head = config.d_head();
+  const auto input = [&](Index (ModelConfig::*first_row)(Index) const) {
+    arma::mat W(config.d_model, config.d_z());
+    for (Index head = 0; head < config.n_head; ++head) {
+      const Index row = (config.*first_row)(head);
+      W.cols(head * d_head, (head + 1) * d_head - 1) =
+          arma::conv_to<arma::mat>::from(layer.W_QKV.rows(row, row + d_head - 1)).t();
+    }
+    return W;
   };
-  CircuitWeights weights{n_head, input(0), input(1), input(2),
-                         arma::conv_to<arma::mat>::from(layer.W_O)};
+  CircuitWeights weights{config.n_head, input(&ModelConfig::q_row), input(&ModelConfig::k_row),
+                         input(&ModelConfig::v_row), arma::conv_to<arma::mat>::from(layer.W_O)};
   if (!fold_layer_norm) return weights;
 
   const arma::vec gain = arma::conv_to<arma::vec>::from(layer.ln_1_gain);
   for (arma::mat* W : {&weights.W_Q, &weights.W_K, &weights.W_V}) W->each_col() %= gain;
+  if (config.norm == NormKind::rms_norm) return weights;
   for (arma::mat* W : {&weights.W_Q, &weights.W_K, &weights.W_V, &weights.W_O}) {
     const arma::rowvec mean = arma::mean(*W, 0);
     W->each_row() -= mean;

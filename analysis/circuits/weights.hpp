@@ -22,9 +22,11 @@ struct CircuitWeights {
   arma::mat of(Projection projection, Index head) const;
 };
 
+/// Heads that share keys and values have the same columns of W_K and W_V.
 /// @param fold_layer_norm  scale the rows of W_Q, W_K, W_V by ln_1's gain and subtract from each
-/// column of all four its mean: LayerNorm removes the mean over features.
+/// column of all four its mean: LayerNorm removes the mean over features. RMSNorm does not, so with
+/// it nothing is subtracted.
 /// Source: TransformerLens, `fold_ln`, `center_writing_weights`.
-CircuitWeights circuit_weights(const LayerWeights& layer, Index n_head, bool fold_layer_norm);
+CircuitWeights circuit_weights(const Model& model, Index layer, bool fold_layer_norm);
 
 }  // namespace headscope

@@ -6,70 +6,74 @@
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
-#include "classification/types/evidence.hpp"
+#include "classification/types/power.hpp"
 #include "headscope/analysis.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
 namespace {
 
-/// The heads of a type with what makes them so if there are few, `L0H1 at offset 1, L2H3 at offset
-/// 2`; of many how many heads each makes so, `5 at offset 1, 3 at offset 2`, most first, or
+/// The heads of a type with what makes them so if there are few, `L0H1 by offset 1, L2H3 by offset
+/// 2`; of many how many heads each makes so, `5 by offset 1, 3 by offset 2`, most first, or
 /// nothing.
-std::string carriers_text(const ResultsGroup& group, HeadType type,
-                          const std::vector<Index>& head_indices, Index n_head) {
+std::string heads_text(const MeasuredType& type, const ResultsGroup& group, Index n_head) {
   constexpr std::size_t few = 6;
-  if (head_indices.size() <= few) {
-    return joined(head_indices, ", ", [&](Index head_index) {
-      const std::vector<std::string> carriers = type_carriers(group, type, head_index);
+  const std::vector<Index> heads = type.heads();
+  if (heads.size() <= few) {
+    return joined(heads, ", ", [&](Index head_index) {
+      const std::vector<std::string> choices = choice_texts(*type.type, group, head_index);
       return head_text(head_index, n_head) +
-             (carriers.empty() ? "" : " " + carrier_text(type, carriers));
+             (choices.empty() ? "" : " by " + joined(choices, " and "));
     });
   }
   std::map<std::string, std::size_t> count;
-  for (const Index head_index : head_indices) {
-    const std::vector<std::string> carriers = type_carriers(group, type, head_index);
+  for (const Index head_index : heads) {
+    const std::vector<std::string> choices = choice_texts(*type.type, group, head_index);
     // Of several relations only the claimed one is counted.
-    if (!carriers.empty()) ++count[carrier_text(type, {carriers.front()})];
+    if (!choices.empty()) ++count[" by " + choices.front()];
   }
   std::vector<std::pair<std::string, std::size_t>> order(count.begin(), count.end());
   std::ranges::stable_sort(order, std::ranges::greater(),
                            &std::pair<std::string, std::size_t>::second);
   return joined(order, ", ",
-                [](const auto& each) { return std::to_string(each.second) + " " + each.first; });
+                [](const auto& each) { return std::to_string(each.second) + each.first; });
 }
 
-std::vector<Index> heads_of(const TypeMargins& margins, HeadType type) {
-  std::vector<Index> head_indices;
-  for (Index head_index = 0; head_index < margins.of(type).n_rows; ++head_index) {
-    if (margins.has(type, head_index)) head_indices.push_back(head_index);
-  }
-  return head_indices;
-}
-
-/// Those of `types` that were not tested, and why: `syntactic (the corpus has no dependencies)`.
-std::string untested_types(const TypeMargins& margins, const std::vector<HeadType>& types) {
+/// Those of the types that were not tested, and why: `syntactic (the corpus has no dependencies)`.
+std::string untested_types(const std::vector<const MeasuredType*>& types) {
   std::vector<std::string> untested;
-  for (const HeadType type : types) {
-    const std::string& reason = margins.untested_reason(type);
-    if (!reason.empty()) {
-      untested.push_back(std::string(head_type_name(type)) + " (" + reason + ")");
-    }
+  for (const MeasuredType* const each : types) {
+    if (!each->untested.empty()) untested.push_back(each->type->name + " (" + each->untested + ")");
   }
   return joined(untested, ", ");
 }
 
-constexpr std::array named_types{HeadType::positional, HeadType::syntactic, HeadType::semantic,
-                                 HeadType::coreference, HeadType::delimiter};
+/// The items whose type has a part of claim 7, in the order of the parts.
+/// @param type_of  the type of an item.
+template <typename Item, typename TypeOf>
+std::vector<const Item*> with_claim(const std::vector<Item>& items, TypeOf type_of) {
+  std::vector<const Item*> claimed;
+  for (const Item& item : items) {
+    if (type_of(item).claim_part > 0) claimed.push_back(&item);
+  }
+  std::ranges::sort(claimed, std::ranges::less(),
+                    [&](const Item* item) { return type_of(*item).claim_part; });
+  return claimed;
+}
+
+std::vector<const HeadType*> with_claim(const HeadTypeList& types) {
+  return with_claim(types, [](const HeadType& type) -> const HeadType& { return type; });
+}
 
 const char* const claimed_by = "Voita et al. 2019; Clark et al. 2019";
 
-std::string type_statement(HeadType type) {
-  return "Some heads are " + std::string(head_type_name(type)) + " heads.";
+std::string type_statement(const HeadType& type) {
+  return "Some heads are " + type.name + " heads.";
 }
 
-/// Whether that no head was found says that there is none, and why. A type with a significance test
-/// needs a powerful one; a head that any test lets through counts by its interval.
+/// Does finding no head prove that there is none? Adds the reasons to the evidence. A type with a
+/// significance test needs a powerful one; a head that passes it, or any head of a type without a
+/// test, must have an interval below the threshold.
 Verdict verdict_of_none(const arma::mat& margin, double power, std::string& evidence) {
   if (!std::isnan(power)) {
     evidence +=
@@ -92,28 +96,27 @@ Verdict verdict_of_none(const arma::mat& margin, double power, std::string& evid
   return Verdict::undecided;
 }
 
-Claim type_claim(HeadType type, const TypeMargins& margins, double power) {
+Claim type_claim(const MeasuredType& type, double power, const std::string& note) {
   Claim claim;
   claim.number = 7;
   claim.source = claimed_by;
-  claim.statement = type_statement(type);
-  claim.effect_name = "share of heads that are " + std::string(head_type_name(type)) + " heads";
-  const std::string& untested = margins.untested_reason(type);
-  if (!untested.empty()) {
-    claim.evidence = "Cannot be told: " + untested + ".";
+  claim.statement = type_statement(*type.type);
+  claim.effect_name = "share of heads that are " + type.type->name + " heads";
+  if (!type.untested.empty()) {
+    claim.evidence = "Cannot be told: " + type.untested + ".";
     return claim;
   }
-  claim.effect = share_of(margins, {type});
-  const std::size_t n = heads_of(margins, type).size();
-  claim.evidence = std::to_string(n) + " of " + std::to_string(margins.of(type).n_rows) +
-                   " heads pass the rule: " + head_type_rule(type) + ".";
+  claim.effect = share_of({&type});
+  const std::size_t n = type.heads().size();
+  claim.evidence = std::to_string(n) + " of " + std::to_string(type.margin.n_rows) +
+                   " heads pass the rule: " + type.type->rule + "." + note;
   if (!claim.effect.has_interval()) {
     claim.evidence += " There is no interval to settle it.";
-  } else if (margins.is_out_of_reach[static_cast<std::size_t>(type)]) {
+  } else if (type.is_out_of_reach) {
     claim.evidence +=
         " No head could: the baseline leaves less room above it than the rule asks for.";
   } else if (n == 0) {
-    claim.verdict = verdict_of_none(margins.of(type), power, claim.evidence);
+    claim.verdict = verdict_of_none(type.margin, power, claim.evidence);
   } else if (claim.effect.low == 0) {
     claim.evidence += " In some resamples of the documents no head passes.";
   }
@@ -126,21 +129,27 @@ Claim type_claim(HeadType type, const TypeMargins& margins, double power) {
 
 }  // namespace
 
-std::vector<Claim> specialisation_claims(const TypeMargins& margins,
-                                         const std::array<double, n_head_type>& powers) {
-  const std::vector<HeadType> named(named_types.begin(), named_types.end());
+std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
+                                         const std::vector<double>& powers,
+                                         const std::vector<std::string>& notes) {
+  const std::vector<const MeasuredType*> named =
+      with_claim(types, [](const MeasuredType& each) -> const HeadType& { return *each.type; });
+  const auto place_of = [&](const MeasuredType* type) {
+    return static_cast<std::size_t>(type - types.data());
+  };
+  const auto power_of = [&](const MeasuredType* type) { return powers[place_of(type)]; };
   Claim any;
   any.number = 7;
   any.source = claimed_by;
   any.statement =
       "Heads specialise: most are positional, syntactic, semantic, coreference or delimiter heads.";
   any.effect_name = "share of heads of at least one of the five types";
-  any.effect = share_of(margins, named);
+  any.effect = share_of(named);
   any.verdict = verdict_of(any.effect, Side::above, 0.5);
   any.evidence = percent(any.effect.value) +
                  " of the heads pass the threshold of at least one of the five types; the claim is "
                  "taken to hold where more than half do.";
-  const std::string untested = untested_types(margins, named);
+  const std::string untested = untested_types(named);
   if (!untested.empty()) {
     // Types that were not tested may still be present.
     if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
@@ -148,10 +157,8 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins,
         " The share is the least it can be, since there was no looking for " + untested + ".";
   }
   std::vector<std::string> weak;
-  for (const HeadType type : named) {
-    if (powers[static_cast<std::size_t>(type)] < least_power) {
-      weak.emplace_back(head_type_name(type));
-    }
+  for (const MeasuredType* const each : named) {
+    if (power_of(each) < least_power) weak.push_back(each->type->name);
   }
   if (!weak.empty()) {
     if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
@@ -161,19 +168,19 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins,
         percent(least_power) + " of " + joined(weak, ", ") + " heads.";
   }
   std::vector<Claim> claims{any};
-  for (const HeadType type : named) {
-    claims.push_back(type_claim(type, margins, powers[static_cast<std::size_t>(type)]));
+  for (const MeasuredType* const each : named) {
+    claims.push_back(type_claim(*each, power_of(each), notes[place_of(each)]));
   }
   return claims;
 }
 
-void settle_by_controls(const std::vector<ControlHeads>& controls, Index n_head_total,
-                        std::vector<Claim>& claims) {
-  for (const HeadType type : named_types) {
-    const auto claim = std::ranges::find(claims, type_statement(type), &Claim::statement);
+void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHeads>& controls,
+                        Index n_head_total, std::vector<Claim>& claims) {
+  for (const HeadType* const type : with_claim(types)) {
+    const auto claim = std::ranges::find(claims, type_statement(*type), &Claim::statement);
     if (claim == claims.end() || !(claim->effect.value > 0)) continue;
     const auto n_of = [&](const ControlHeads& control) {
-      return control[static_cast<std::size_t>(type)];
+      return control[static_cast<std::size_t>(type - types.data())];
     };
     if (std::ranges::any_of(
             controls, [](double n) { return std::isnan(n); }, n_of)) {
@@ -192,9 +199,9 @@ void settle_by_controls(const std::vector<ControlHeads>& controls, Index n_head_
   }
 }
 
-void say_without_controls(std::vector<Claim>& claims) {
-  for (const HeadType type : named_types) {
-    const auto claim = std::ranges::find(claims, type_statement(type), &Claim::statement);
+void say_without_controls(const HeadTypeList& types, std::vector<Claim>& claims) {
+  for (const HeadType* const type : with_claim(types)) {
+    const auto claim = std::ranges::find(claims, type_statement(*type), &Claim::statement);
     if (claim == claims.end() || !(claim->effect.value > 0)) continue;
     claim->evidence +=
         " No untrained model was run (--control random), so that it cannot be told whether chance "
@@ -202,8 +209,8 @@ void say_without_controls(std::vector<Claim>& claims) {
   }
 }
 
-std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& sums, Index n_head) {
-  const std::vector<Index> heads = heads_of(margins, HeadType::coreference);
+std::vector<Claim> rest_claims(const MeasuredTypes& types, const WeightedSums& sums, Index n_head) {
+  const std::vector<Index> heads = type_named("coreference", types).heads();
   const auto claim_of = [&](const std::string& sum, const std::string& statement,
                             const std::string& quantity, const std::string& units, Side side) {
     Claim claim;
@@ -264,30 +271,24 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
                    "entropy", "nats", Side::below)};
 }
 
-std::string carrier_text(HeadType type, const std::vector<std::string>& carriers) {
-  if (carriers.empty()) return "";
-  return (type == HeadType::positional ? "at " : "by ") + joined(carriers, " and ");
-}
-
-std::string type_summary(const TypeMargins& margins, const ResultsGroup& group, Index n_head) {
-  const Index n_head_total = margins.margin[0].n_rows;
+std::string type_summary(const MeasuredTypes& types, const ResultsGroup& group, Index n_head) {
+  const Index n_head_total = types.front().margin.n_rows;
   std::string summary = "Of " + count_text(n_head_total, "head") + ": ";
-  std::vector<HeadType> all_types;
   Index n_none = 0;
   for (Index head_index = 0; head_index < n_head_total; ++head_index)
-    n_none += primary_type(margins, head_index) == 0 ? 1 : 0;
-  for (std::size_t i = 0; i < n_head_type; ++i) {
-    const auto type = static_cast<HeadType>(i);
-    all_types.push_back(type);
-    const std::vector<Index> head_indices = heads_of(margins, type);
-    if (head_indices.empty()) continue;
-    summary += std::to_string(head_indices.size()) + " " + head_type_name(type);
-    const std::string which = carriers_text(group, type, head_indices, n_head);
+    n_none += primary_type(types, head_index) == 0 ? 1 : 0;
+  std::vector<const MeasuredType*> all_types;
+  for (const MeasuredType& each : types) {
+    all_types.push_back(&each);
+    const std::size_t n = each.heads().size();
+    if (n == 0) continue;
+    summary += std::to_string(n) + " " + each.type->name;
+    const std::string which = heads_text(each, group, n_head);
     if (!which.empty()) summary += " (" + which + ")";
     summary += ", ";
   }
   summary += std::to_string(n_none) + " of no type. A head may be of several types.";
-  const std::string untested = untested_types(margins, all_types);
+  const std::string untested = untested_types(all_types);
   return untested.empty() ? summary : summary + " Not looked for: " + untested + ".";
 }
 

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <array>
 #include <vector>
 
-#include "classification/types/power.hpp"
 #include "classification/types/types.hpp"
-#include "headscope/results.hpp"
 
 namespace headscope {
 
@@ -15,34 +12,31 @@ namespace headscope {
 /// interval of a head that passes the type's significance test, of those that have one, reaches the
 /// threshold, and that test finds a head at the threshold with a probability of at least
 /// least_power. That it holds only untrained models can show (settle_by_controls).
-/// @param powers  from type_powers.
-std::vector<Claim> specialisation_claims(const TypeMargins& margins,
-                                         const std::array<double, n_head_type>& powers);
+/// @param powers  by type: HeadType::power, NaN without one.
+/// @param notes   by type: HeadType::claim_note, empty without one.
+std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
+                                         const std::vector<double>& powers,
+                                         const std::vector<std::string>& notes);
 
 /// Heads of each type in one untrained model, by type; NaN where its documents cannot test the
 /// type.
-using ControlHeads = std::array<double, n_head_type>;
+using ControlHeads = std::vector<double>;
 
 /// Decides that some heads are of a type: holds if the interval of their number lies above the
 /// largest number in an untrained model. Fewer than five untrained models decide nothing.
 /// @param n_head_total  heads of the model.
-void settle_by_controls(const std::vector<ControlHeads>& controls, Index n_head_total,
-                        std::vector<Claim>& claims);
+void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHeads>& controls,
+                        Index n_head_total, std::vector<Claim>& claims);
 
 /// Says of types that some heads have that no untrained model was run to compare with.
-void say_without_controls(std::vector<Claim>& claims);
+void say_without_controls(const HeadTypeList& types, std::vector<Claim>& claims);
 
 /// Claim 8, a coreference head rests on sentences without pronouns: it attends more to the sink and
 /// has lower entropy there than on sentences with a pronoun. Holds if each coreference head does,
 /// does not hold if each does the opposite.
-std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& sums, Index n_head);
+std::vector<Claim> rest_claims(const MeasuredTypes& types, const WeightedSums& sums, Index n_head);
 
-/// What type_carriers says, in a sentence: `at offset 1`, `by det → head (45 held-out arcs) and
-/// case → head (31 held-out arcs)`; empty without any.
-std::string carrier_text(HeadType type, const std::vector<std::string>& carriers);
-
-/// One or two sentences: how many heads are of each type, and what makes them positional or
-/// syntactic.
-std::string type_summary(const TypeMargins& margins, const ResultsGroup& group, Index n_head);
+/// One or two sentences: how many heads are of each type, and by what.
+std::string type_summary(const MeasuredTypes& types, const ResultsGroup& group, Index n_head);
 
 }  // namespace headscope

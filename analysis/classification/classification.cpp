@@ -9,6 +9,8 @@
 #include "classification/results.hpp"
 #include "classification/tests/copy_effect.hpp"
 #include "classification/tests/paired.hpp"
+#include "classification/types/registry.hpp"
+#include "classification/types/types.hpp"
 #include "classification/variables.hpp"
 #include "headscope/error.hpp"
 #include "headscope/figure.hpp"
@@ -60,7 +62,7 @@ RatioSum ratio_sum(DocumentStatistics& statistics, const std::string& name, cons
 /// A piece's contribution to all sums over heads.
 struct HeadSums {
   std::vector<RatioSum> scores;  ///< by HeadScore
-  RatioSum offsets, offset_mass, semantic_null, sentence_sink, sentence_entropy;
+  RatioSum offsets, offset_mass, word_classes, semantic_null, sentence_sink, sentence_entropy;
   std::vector<Array*> arc_hits;  ///< per scored arc, the hits of its relation
   Array* attended = nullptr;     ///< layer, head, case; null if examples are not chosen from it
 
@@ -82,7 +84,7 @@ struct PieceTraits {
         rarest(rarest_tokens(piece.tokens, token_counts)),
         words(word_structure(piece)) {}
 
-  PrototypeSource source() const { return {tokens, is_punctuation, copies, rarest, words}; }
+  PlaceSource source() const { return {tokens, is_punctuation, copies, rarest, words}; }
 };
 
 /// Counts of an odd document's pieces so far, by test.
@@ -105,8 +107,9 @@ struct PieceCases {
 
 class Classification : public CorpusAnalysis {
  public:
-  explicit Classification(const AnalysisContext& context)
-      : model_(context.model),
+  explicit Classification(const AnalysisContext& context, HeadTypeList types = head_type_list())
+      : types_(std::move(types)),
+        model_(context.model),
         corpus_(context.corpus),
         settings_(context.settings),
         compute_(context.compute),
@@ -122,19 +125,27 @@ class Classification : public CorpusAnalysis {
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override;
   PieceCost piece_cost(int pass, std::uint64_t document) const override;
+  /// From the third pass on `label_features`: the features of score_model that a head's types name,
+  /// separated by blanks.
+  HeadTexts told_before(int pass, const Statistics& earlier) const override {
+    if (pass < 2) return {};
+    // No feature depends on an interval.
+    return {{"label_features", label_features(results(earlier, 0))}};
+  }
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
   ControlValues control_values(const Statistics& statistics) const override {
-    return {{"heads", heads_by_type(statistics, induction(), model_.config.pruned_heads,
-                                    settings_.n_bootstrap, settings_.seed)}};
+    return {
+        {"heads", heads_by_type(types_, statistics, induction(), model_.config.pruned_heads,
+                                settings_.n_bootstrap, settings_.seed, options().offset_alone())}};
   }
   void compare(const Statistics& /*statistics*/, const std::vector<ControlValues>& controls,
                ResultsGroup& group) const override {
     std::vector<Array> heads;
     for (const ControlValues& control : controls) heads.push_back(control.at("heads"));
-    add_control_types(heads, group);
+    add_control_types(types_, heads, group);
   }
   void relate(const Results& /*all*/, ResultsGroup& group) const override {
-    if (!group.has("control_type_heads")) say_without_controls(group.claims);
+    if (!group.has("control_type_heads")) say_without_controls(types_, group.claims);
   }
 
  private:
@@ -145,7 +156,7 @@ class Classification : public CorpusAnalysis {
     return induction_scores(model_, induction_first_token(model_, corpus_), settings_.seed);
   }
   /// From the sums of the first two passes.
-  ResultsGroup results(const Statistics& statistics) const;
+  ResultsGroup results(const Statistics& statistics, std::size_t n_bootstrap) const;
   void count_tokens(const Piece& piece, DocumentStatistics& statistics);
   /// In the third and fourth pass.
   std::unique_ptr<PieceObserver> explain(const Piece& piece, DocumentStatistics& statistics);
@@ -153,11 +164,13 @@ class Classification : public CorpusAnalysis {
   /// resumed between pieces.
   void count_earlier_pieces(const Piece& piece);
 
+  const ClassificationOptions& options() const { return settings_.own<ClassificationOptions>(); }
   Index n_head_total() const { return model_.config.n_layer * model_.config.n_head; }
   Index block_of(const Piece& piece) const {
     return document_block(piece.document, corpus_->n_document());
   }
 
+  const HeadTypeList types_;
   const Model& model_;
   const Corpus* corpus_;
   const AnalysisSettings& settings_;
@@ -239,13 +252,16 @@ void Classification::begin_pass(int pass, const Statistics& earlier) {
   if (pass >= 2) {
     lens_.reset();
     // Both passes explain the types of the second; a resumed run may begin with the last.
-    if (!explanation_) explanation_ = std::make_unique<Explanation>(model_, results(earlier));
+    if (!explanation_) {
+      explanation_ =
+          std::make_unique<Explanation>(model_, types_, results(earlier, settings_.n_bootstrap));
+    }
     if (pass == 3) {
       explanation_->begin_losses(earlier, compute_, settings_.ablation(0));
     }
     return;
   }
-  lens_.emplace(model_);
+  lens_.emplace(model_, compute_.engines().screening);
   const Array first = earlier.total("first_pattern");
   const Array first_count = earlier.total("first_pattern_count");
   mean_first_.clear();
@@ -342,6 +358,11 @@ void Classification::Scores::add_baselines() {
   add(Baseline::distance_furthest, furthest_attention_distance(n_token));
   add(Baseline::dependency_alignment_baseline,
       traits_.words.has_dependencies ? dependency_alignment_baseline(traits_.words) : Ratio());
+  const RatioSum classes = ratio_sum(statistics_, "word_class_baseline", {n_block, n_word_class});
+  if (!traits_.words.token_class.empty()) {
+    const auto shares = word_class_baselines(traits_.words.token_class);
+    for (Index i = 0; i < n_word_class; ++i) classes.add(shares[i], block_, i);
+  }
   const auto count = [&](const char* name, Index n) {
     statistics_.sum(name, {n_block})(block_) += static_cast<double>(n);
   };
@@ -359,6 +380,9 @@ void Classification::Scores::add_arcs() {
         statistics_.sum(relation_offsets_name(arc.relation), {n_block, 2, longest_offset + 1});
     const Index offset = arc.later - arc.earlier;
     if (offset <= longest_offset) ++offsets(block_, direction, offset);
+    Array& classes =
+        statistics_.sum(relation_classes_name(arc.relation), {n_block, 2, n_word_class});
+    if (arc.nearest_class != no_position) ++classes(block_, direction, arc.nearest_class);
   }
 }
 
@@ -384,10 +408,13 @@ PieceCases::PieceCases(const WordStructure& words, std::uint64_t document, Index
   };
   for (const Arc& arc : arcs) {
     PairedCounts* const of_arc = counts_of(
-        relation_test_name(arc.relation, static_cast<Index>(arc.direction)), longest_offset + 1);
+        relation_test_name(arc.relation, static_cast<Index>(arc.direction)), n_relation_rule);
     of_arc->add_case();
     const Index offset = arc.later - arc.earlier;
     if (offset <= longest_offset) of_arc->add_rule_hit(offset);
+    if (arc.nearest_class != no_position) {
+      of_arc->add_rule_hit(longest_offset + 1 + arc.nearest_class);
+    }
     arc_counts.push_back(of_arc);
   }
   pronoun_counts = counts_of(pronoun_test_name, n_coreference_rule);
@@ -441,9 +468,8 @@ void Classification::Scores::add_example() {
   if (piece_.index > 0 || !is_example_document(piece_.document) || piece_.token_text.size() < 3) {
     return;
   }
-  ExampleDocument example{piece_.token_text, token_sentences(piece_),
-                          example_cases({piece_.tokens, traits_.is_punctuation, traits_.copies,
-                                         traits_.rarest, traits_.words, similarity_})};
+  ExampleDocument example{piece_.token_text, token_sentences(piece_), traits_.words.token_class,
+                          example_cases(analysis_.types_, {traits_.source(), similarity_})};
   keep_example(example, statistics_);
   example_cases_ = std::move(example.cases);
 }
@@ -472,6 +498,7 @@ HeadSums Classification::Scores::head_sums() const {
       {},
       ratio_sum(statistics_, "offset_share", per_head({n_block, n_offset})),
       ratio_sum(statistics_, "offset_mass", per_head({n_block, n_offset})),
+      ratio_sum(statistics_, "word_class_share", per_head({n_block, n_word_class})),
       ratio_sum(statistics_, "semantic_null", per_head({n_semantic_permutation})),
       ratio_sum(statistics_, "sentence_sink", per_head({n_block, 2})),
       ratio_sum(statistics_, "sentence_entropy", per_head({n_block, 2})),
@@ -509,7 +536,7 @@ void Classification::Scores::observe_layer(const LayerView& view) {
 
 void Classification::Scores::end(const PieceEnd& end) {
   const HeadSums sums = head_sums();
-  const std::vector<double> scales = final_scales(end.resid_final, config_.layer_norm_epsilon);
+  const std::vector<double> scales = final_scales(analysis_.model_, end.resid_final);
   for (Index layer = 0; layer < config_.n_layer; ++layer) {
     for (Index head = 0; head < config_.n_head; ++head) {
       const auto effects = copy_effects_.effects(layer, head, scales);
@@ -546,6 +573,11 @@ void Classification::Scores::observe_head(const LayerView& view, Index head, arm
   add(HeadScore::rare_token, rare_token_share(largest, piece_.tokens, traits_.rarest));
   if (!traits_.is_punctuation.empty()) {
     add(HeadScore::delimiter, delimiter_share(pattern, traits_.is_punctuation));
+  }
+  if (!traits_.words.token_class.empty()) {
+    const auto shares = word_class_shares(pattern, traits_.words.token_class);
+    for (Index i = 0; i < n_word_class; ++i)
+      sums.word_classes.add(shares[i], block_, i, layer, head);
   }
   const std::array<double, n_offset> offsets = largest_offset_counts(largest);
   const double n_query = view.n_token > 2 ? static_cast<double>(view.n_token - 2) : 0;
@@ -620,18 +652,18 @@ void add_induction_pattern(const Model& model, const TokenIds& tokens, ResultsGr
   group.add(variables["induction_pattern"], std::move(by_query));
 }
 
-ResultsGroup Classification::results(const Statistics& statistics) const {
-  return classification_results(statistics, induction(), model_.config.pruned_heads,
-                                settings_.n_bootstrap, settings_.seed);
+ResultsGroup Classification::results(const Statistics& statistics, std::size_t n_bootstrap) const {
+  return classification_results(types_, statistics, induction(), model_.config.pruned_heads,
+                                n_bootstrap, settings_.seed, options().offset_alone());
 }
 
 std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) const {
   const TokenId first_token = induction_first_token(model_, corpus_);
-  std::vector<ResultsGroup> groups{results(statistics)};
-  add_explained(statistics, settings_.n_bootstrap, settings_.seed, groups.front());
+  std::vector<ResultsGroup> groups{results(statistics, settings_.n_bootstrap)};
+  add_explained(types_, statistics, settings_.n_bootstrap, settings_.seed, groups.front());
   add_induction_pattern(model_, induction_sequences(model_, first_token, settings_.seed).front(),
                         groups.front());
-  if (std::optional<ResultsGroup> examples = examples_group(statistics, groups.front())) {
+  if (std::optional<ResultsGroup> examples = examples_group(types_, statistics, groups.front())) {
     groups.push_back(*std::move(examples));
   }
   return groups;
@@ -642,33 +674,41 @@ std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;
   const std::uint64_t n_head_total = run.n_head_total(), square = run.n_token * run.n_token;
   const std::uint64_t first = n_variability_position * n_variability_position;
-  const std::uint64_t ratios = (n_head_score + 2 * n_offset + 4) * n_block * n_head_total +
-                               n_semantic_permutation * n_head_total +
-                               2 * n_coreference_rule * n_block;
-  const std::uint64_t relations = n_relation * 2 * n_block * (n_head_total + longest_offset + 2);
-  const std::uint64_t paired = 2 * n_relation * paired_bytes(longest_offset + 1, n_head_total) +
+  const std::uint64_t ratios =
+      (n_head_score + 2 * n_offset + n_word_class + 4) * n_block * n_head_total +
+      n_semantic_permutation * n_head_total + 2 * n_coreference_rule * n_block;
+  const std::uint64_t relations = n_relation * 2 * n_block * (n_head_total + n_relation_rule + 1);
+  const std::uint64_t paired = 2 * n_relation * paired_bytes(n_relation_rule, n_head_total) +
                                paired_bytes(n_coreference_rule, n_head_total);
-  constexpr std::uint64_t n_case = 11;  // at a token: the types seen at tokens and at words
+  const std::uint64_t n_case = head_type_list().size();  // at a token: at most one a type
   const std::uint64_t examples = std::min(n_example_document, (run.n_document + 1) / 2) *
                                  n_head_total * n_case * n_example_token(run.n_token);
   // Sums; rows of examples; word attention per thread; token similarities; resamples of one score.
   return Statistics::row_bytes * examples + paired +
          Statistics::sum_bytes * (2 * ratios + relations + first * n_head_total + config.d_vocab) +
          CopyEffects::memory(config, run.n_token) +
-         LogitLens::bytes(config, run.n_token, run.n_thread) +
+         LogitLens::bytes(config, run.n_token, run.n_thread, run.settings.engines.screening) +
          Explanation::memory(config, run.n_token, 3 * n_head_total, run.n_thread,
-                             run.settings.engines()) +
+                             run.settings.engines) +
          Statistics::sum_bytes * config.n_layer * config.d_model +
          static_cast<std::uint64_t>(run.n_thread) * square * sizeof(double) +
          square * sizeof(float) +
-         2 * n_offset * n_head_total * run.settings.n_bootstrap * sizeof(double);
+         n_word_class * 2 * n_head_total * run.settings.n_bootstrap * sizeof(double);
 }
 
 }  // namespace
 
 RegisteredAnalysis classification_analysis() {
-  return registered<Classification, ClassificationOptions>(
+  return classification_analysis(head_type_list());
+}
+
+RegisteredAnalysis classification_analysis(const HeadTypeList& types) {
+  RegisteredAnalysis analysis = registered<Classification, ClassificationOptions>(
       classification_info, classification_figures, classification_presentation(), memory);
+  analysis.make = [types](const AnalysisContext& context) {
+    return std::make_unique<Classification>(context, types);
+  };
+  return analysis;
 }
 
 }  // namespace headscope

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "classification/types/head_type.hpp"
 #include "headscope/analysis.hpp"
 
 namespace headscope {
 
 struct ClassificationOptions {
-  std::uint64_t n_explain = 32;  ///< documents; 0: all
+  std::uint64_t n_explain = 32;            ///< documents; 0: all
+  std::string relation_baseline = "best";  ///< or `offset`
 
   void declare(OptionTable& option) {
     option(n_explain,
@@ -16,10 +18,19 @@ struct ClassificationOptions {
             "attention replaced by what their types say; each costs about two forward passes per "
             "head",
             "all"});
+    option(relation_baseline,
+           {"relation-baseline", "RULE",
+            "the rule that a syntactic head must beat: best, the better of the best fixed word "
+            "offset and the nearest earlier word of the best part of speech, or offset, the offset "
+            "alone, as in published tests, to compare with these"})
+        .choices = {"best", "offset"};
   }
+  bool offset_alone() const { return relation_baseline == "offset"; }
 };
 
 /// Analysis `classification`: scores, baselines, held-out tests and types of heads.
 RegisteredAnalysis classification_analysis();
+/// The same with other types of heads than those of registry.hpp.
+RegisteredAnalysis classification_analysis(const HeadTypeList& types);
 
 }  // namespace headscope

@@ -4,12 +4,13 @@
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
-#include "classification/claims.hpp"
+#include "base/text.hpp"
 #include "classification/explained/explained.hpp"
 #include "classification/results.hpp"
-#include "classification/types/evidence.hpp"
+#include "classification/tests/relations.hpp"
 #include "headscope/figure.hpp"
 #include "report_text.hpp"
+#include "significance.hpp"
 
 namespace headscope {
 namespace {
@@ -43,18 +44,23 @@ Chart layer_chart(const std::string& y_title, std::vector<Series> series,
           .y_low = 0};
 }
 
-/// What carries each flag of a type: ` Positional: L0H1 at offset 1.`; empty if nothing does.
-std::string carriers_caption(const ResultsGroup& group, HeadType type, const std::string& title) {
+/// By what heads are of types: ` Type positional: L0H1 by offset 1. Type syntactic: …`.
+std::string choices_caption(const ResultsGroup& group) {
   const Array& flags = group.values("type");
-  const std::size_t n_head_total = flags.size() / n_head_type, n_head = flags.shape[2];
-  std::string text;
-  for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-    const std::vector<std::string> carriers = type_carriers(group, type, head_index);
-    if (carriers.empty()) continue;
-    text += (text.empty() ? " " + title + ": " : ", ") + head_text(head_index, n_head) + " " +
-            carrier_text(type, carriers);
+  const std::vector<std::string>& about = group.variable("type_about").text;
+  const std::vector<std::string> names = spaced(group.labels("head_type"));
+  const std::size_t n_head = flags.shape[2], n_head_total = flags.shape[1] * n_head;
+  std::string caption;
+  for (std::size_t type = 0; type < names.size(); ++type) {
+    std::vector<std::string> heads;
+    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
+      const std::size_t place = type * n_head_total + head_index;
+      if (flags.values[place] != 1 || about[place].empty()) continue;
+      heads.push_back(head_text(head_index, n_head) + " by " + about[place]);
+    }
+    if (!heads.empty()) caption += " Type " + names[type] + ": " + joined(heads, ", ") + ".";
   }
-  return text.empty() ? "" : text + ".";
+  return caption;
 }
 
 Figure type_map_figure(const ResultsGroup& group) {
@@ -67,8 +73,7 @@ Figure type_map_figure(const ResultsGroup& group) {
           .caption =
               "Each head's primary type: the one whose threshold it passes by most, in units "
               "of the room left above the threshold; none: it passes no threshold." +
-              carriers_caption(group, HeadType::positional, "Positional") +
-              carriers_caption(group, HeadType::syntactic, "Syntactic"),
+              choices_caption(group),
           .source = std::string(own_definition) + ", after Voita et al. 2019",
           .content = std::move(map)};
 }
@@ -123,10 +128,14 @@ std::vector<Index> leading_relations(const ResultsGroup& group) {
 
 Figure relations_figure(const ResultsGroup& group, const std::vector<Index>& order) {
   const Array& baseline = group.values("relation_baseline_heldout");
+  const Array& offset = group.values("relation_baseline_heldout_offset");
+  const Array& word_class = group.values("relation_baseline_heldout_word_class");
+  const std::vector<std::string>& class_names = group.variable("relation_class").text;
   const Array& count = group.values("relation_count_heldout");
   const Array& q = group.values("relation_q");
   Series gains{.style = Series::Style::spans};
   Series offsets = Series::points("best fixed offset", 1);
+  Series nearest = Series::points("nearest word of the best part of speech", 2);
   Series heads = Series::points("best head, q < 0.05", 0);
   Series unsure = Series::points("best head, q ≥ 0.05", 5);
   std::vector<std::string> rows;
@@ -137,34 +146,38 @@ Figure relations_figure(const ResultsGroup& group, const std::vector<Index>& ord
                          static_cast<Index>(group.values("relation_best_head").values[i])};
     const double best_q = q.part(i / 2).part(i % 2)(head.layer, head.head);
     (best_q < significant_q ? heads : unsure).add(row, accuracy);
-    offsets.add(row, baseline.values[i]);
+    offsets.add(row, offset.values[i]);
+    if (!class_names[i].empty()) nearest.add(row, word_class.values[i]);
     gains.add(row, {accuracy.value, baseline.values[i], accuracy.value});
     rows.push_back(head.text() + "  " +
                    arc_text(group.labels("relation")[i / 2], static_cast<ArcDirection>(i % 2)) +
-                   "  n " + number_text(count.values[i], 6));
+                   (class_names[i].empty() ? "" : "  " + class_names[i]) + "  n " +
+                   number_text(count.values[i], 6));
   }
-  Chart chart = rows_chart("head, relation and held-out arcs", "accuracy", std::move(rows),
-                           {gains, offsets, heads, unsure});
+  Chart chart = rows_chart("head, relation, part of speech, held-out arcs", "accuracy",
+                           std::move(rows), {gains, offsets, nearest, heads, unsure});
   chart.y_low = 0;
   chart.y_high = 1;
-  return {.name = "clark2019_relations",
-          .group = group.name,
-          .title = "The head that finds each relation best, on held-out documents",
-          .caption =
-              "For each relation and direction the head that is most accurate on documents of even "
-              "number, "
-              "and its accuracy on those of odd number with a 95 % interval (documents resampled), "
-              "beside "
-              "the word offset that is best on those same documents. `det → head`: the determiner "
-              "attends back to its head; `head → det`: the head back to its determiner. Relations "
-              "with at "
-              "least " +
-              std::to_string(static_cast<int>(least_heldout_cases)) +
-              " held-out arcs in at least " +
-              std::to_string(static_cast<int>(least_heldout_documents)) +
-              " documents, largest gain over the baseline first.",
-          .source = "Clark et al. 2019",
-          .content = std::move(chart)};
+  return {
+      .name = "clark2019_relations",
+      .group = group.name,
+      .title = "The head that finds each relation best, on held-out documents",
+      .caption =
+          "For each relation and direction the head that is most accurate on documents of even "
+          "number, "
+          "and its accuracy on those of odd number with a 95 % interval (documents resampled), "
+          "beside "
+          "what two simple rules reach on those same documents: the best fixed word offset, and "
+          "the nearest earlier word of the part of speech that is named. `det → head`: the "
+          "determiner "
+          "attends back to its head; `head → det`: the head back to its determiner. Relations "
+          "with at "
+          "least " +
+          std::to_string(static_cast<int>(least_heldout_cases)) + " held-out arcs in at least " +
+          std::to_string(static_cast<int>(least_heldout_documents)) +
+          " documents, largest gain over the baseline first.",
+      .source = "Clark et al. 2019",
+      .content = std::move(chart)};
 }
 
 Figure entropy_figure(const ResultsGroup& group) {
@@ -237,11 +250,10 @@ Figure induction_figure(const ResultsGroup& group) {
           "the "
           "token after the query token's first occurrence. Probability.",
       .source = "Olsson et al. 2022; TransformerLens",
-      .content = head_map("attention, probability",
-                          {{"previous token", group.values("previous_token")},
-                           {"duplicate token", group.values("duplicate_token")},
-                           {"induction", group.values("induction")}},
-                          0)};
+      .content = head_probabilities("attention, probability",
+                                    {{"previous token", group.values("previous_token")},
+                                     {"duplicate token", group.values("duplicate_token")},
+                                     {"induction", group.values("induction")}})};
 }
 
 Figure induction_stripe_figure(const ResultsGroup& group) {

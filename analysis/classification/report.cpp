@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "classification/explained/explained.hpp"
+#include "classification/headline.hpp"
 #include "classification/results.hpp"
-#include "classification/types/types.hpp"
+#include "classification/tests/relations.hpp"
 #include "report_text.hpp"
 #include "scores/words.hpp"
 
@@ -75,12 +77,44 @@ std::string type_line(const ResultsGroup& group) {
   return text;
 }
 
-// Among the heads chosen on even documents that pass on odd ones, the one furthest above its
-// baseline there.
+/// `the nearest of verbs`, `the word 1 before`: the rule of a relation's baseline.
+std::string rule_text(const ResultsGroup& group, std::size_t relation) {
+  const bool by_class = group.values("relation_baseline_rule").values[relation] == 1;
+  const Index word_class = word_class_of(group.variable("relation_class").text[relation]);
+  if (by_class && word_class != no_position) {
+    return std::string("the nearest of earlier ") + word_classes[word_class].words;
+  }
+  return "the word " + number_text(group.values("relation_offset").values[relation], 3) + " before";
+}
+
+/// Heads that pass a flag on some relation.
+std::size_t n_passed(const ResultsGroup& group, const std::string& flag) {
+  const Array& passed = group.values(flag);
+  const std::size_t n_head_total = passed.shape[2] * passed.shape[3];
+  std::set<std::size_t> heads;
+  for (std::size_t i = 0; i < passed.size(); ++i) {
+    if (passed.values[i] == 1) heads.insert(i % n_head_total);
+  }
+  return heads.size();
+}
+
+/// How many heads beat which rule.
+std::string rules_line(const ResultsGroup& group) {
+  const std::size_t n_offset_alone = n_passed(group, "relation_passed_offset"),
+                    n_both = n_passed(group, "relation_passed");
+  return " By " + number_text(100 * least_gain, 2) + " points or more " +
+         count_text(n_offset_alone, "head") + (n_offset_alone == 1 ? " beats" : " beat") +
+         " the best fixed offset on some relation, and " + std::to_string(n_both) +
+         " the nearest word of the best part of speech too.";
+}
+
+// Among the heads chosen on even documents that pass on odd ones, the one that finds most arcs
+// beyond those that its baseline finds.
 std::string syntax_line(const ResultsGroup& group) {
   if (!group.has("relation_tested")) return "";
   const Array& accuracy = group.values("relation_best_accuracy_heldout");
   const Array& baseline = group.values("relation_baseline_heldout");
+  const Array& count = group.values("relation_count_heldout");
   const Array& tested = group.values("relation_tested");
   const Array& layer = group.values("relation_best_layer");
   const Array& head = group.values("relation_best_head");
@@ -88,29 +122,31 @@ std::string syntax_line(const ResultsGroup& group) {
   const auto chosen = [&](std::size_t i) {
     return HeadIndex{static_cast<Index>(layer.values[i]), static_cast<Index>(head.values[i])};
   };
-  std::vector<double> gain(accuracy.size(), std::nan(""));
-  for (std::size_t i = 0; i < gain.size(); ++i) {
+  std::vector<double> arcs_beyond(accuracy.size(), std::nan(""));
+  for (std::size_t i = 0; i < arcs_beyond.size(); ++i) {
     if (tested.values[i] != 1 || layer.values[i] < 0) continue;
     const HeadIndex each = chosen(i);
     if (passed.part(i / tested.shape[1])(i % tested.shape[1], each.layer, each.head) != 1) continue;
-    gain[i] = accuracy.values[i] - baseline.values[i];
+    arcs_beyond[i] = (accuracy.values[i] - baseline.values[i]) * count.values[i];
   }
-  const std::optional<std::size_t> best = largest(gain);
-  if (!largest(tested.values) || tested.values[*largest(tested.values)] != 1) {
+  const std::optional<std::size_t> best = largest(arcs_beyond);
+  if (std::ranges::find(tested.values, 1.0) == tested.values.end()) {
     return "No relation has enough held-out arcs to be tested, so that whether a head finds one "
            "cannot be told.";
   }
   if (!best) {
     return "No head that even documents chose for a syntactic relation finds it on odd ones better "
-           "than a fixed offset.";
+           "than the best simple rule." +
+           rules_line(group);
   }
   const std::vector<std::string>& relations = group.labels("relation");
-  const std::vector<std::string>& directions = group.labels("direction");
-  return chosen(*best).text() + " is furthest above its baseline: in " +
-         percent(accuracy.values[*best]) + " of held-out " + relations[*best / directions.size()] +
-         " arcs (" + spaced(directions[*best % directions.size()]) +
-         ") it attends most to the right word, where the best fixed offset is right in " +
-         percent(baseline.values[*best]) + ".";
+  return chosen(*best).text() + " finds most arcs beyond its baseline: in " +
+         percent(accuracy.values[*best]) + " of " +
+         count_text(static_cast<std::size_t>(count.values[*best]), "held-out arc") + " " +
+         arc_text(relations[*best / tested.shape[1]],
+                  static_cast<ArcDirection>(*best % tested.shape[1])) +
+         " it attends most to the right word, where " + rule_text(group, *best) + " is right in " +
+         percent(baseline.values[*best]) + "." + rules_line(group);
 }
 
 // The head that is right on the most held-out pronouns beside the best rule there.
@@ -127,17 +163,17 @@ std::string coreference_line(const ResultsGroup& group) {
   constexpr std::array<const char*, n_coreference_rule> words{
       "the nearest mention", "the mention completed last", "the nearest mention of the same form",
       "the nearest mention of the same gender and number"};
-  const Array passed = group.values("type").part(static_cast<std::size_t>(HeadType::coreference));
-  const auto n_passed = std::count(passed.values.begin(), passed.values.end(), 1.0);
+  const auto type = group.dimension("head_type").place_of("coreference");
+  const auto n_passed = type ? std::ranges::count(group.values("type").part(*type).values, 1.0) : 0;
   return (n_passed == 0 ? "No head finds" : count_text(n_passed, "head") + " find") +
          std::string(n_passed == 1 ? "s" : "") +
          " what a pronoun refers to better than simple rules do. " +
          head_text(*best, accuracy.shape[1]) + " is best: right on " +
          percent(accuracy.values[*best]) + " of the held-out pronouns, where " + words[*best_rule] +
          " is right on " + percent(of_rule[*best_rule]) +
-         (of_rule[*best_rule] + type_threshold::gain > 1
-              ? ", so that none could be better by the " +
-                    number_text(100 * type_threshold::gain, 2) + " points that the type asks for."
+         (of_rule[*best_rule] + least_gain > 1
+              ? ", so that none could be better by the " + number_text(100 * least_gain, 2) +
+                    " points that the type asks for."
               : ".");
 }
 
@@ -166,6 +202,8 @@ std::string sink_line(const Array& sink) {
 Description description(const Results& results) {
   const ResultsGroup& group = results.group("classification");
   Description description;
+  description.headline = classification_headline(results);
+  description.found = description.headline.attend_by;
   description.add("Jobs", type_line(group));
   description.add("Syntax", syntax_line(group));
   description.add("Coreference", coreference_line(group));
@@ -184,7 +222,7 @@ Presentation classification_presentation() {
           .scores = {{"Where it attends",
                       {"sink", "entropy", "distance", "previous_token", "induction"}}},
           .tables = {{"Relations it finds best",
-                      {"Relation", "Held-out accuracy", "Best fixed offset", "Arcs"},
+                      {"Relation", "Held-out accuracy", "Best simple rule", "Arcs"},
                       "relation_accuracy_heldout",
                       "relation_baseline_heldout",
                       "relation_count_heldout",
@@ -192,7 +230,14 @@ Presentation classification_presentation() {
           .measures = {{"type_share", "type_share", "type"},
                        {"entropy_median", "entropy_median", ""},
                        {"sink_mean", "sink_mean", ""}},
-          .reasons = {"type_rule", "type_score", "type_baseline", "type_threshold", "type_about"}};
+          .reasons = {"type_rule",
+                      "type_sentence",
+                      "type_score",
+                      "type_baseline",
+                      "type_threshold",
+                      "type_about",
+                      {"explained_text"},
+                      "explained_verdict"}};
 }
 
 }  // namespace headscope

@@ -4,12 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/text.hpp"
 #include "classification/claims.hpp"
 #include "classification/tests/copy_effect.hpp"
-#include "classification/tests/relations.hpp"
-#include "classification/types/evidence.hpp"
-#include "classification/types/power.hpp"
 #include "classification/types/types.hpp"
 #include "classification/variables.hpp"
 
@@ -95,8 +91,7 @@ class ResultsBuilder {
   void add_coreference(const CoreferenceTest& test);
   void add_semantic(const SemanticTest& test);
   void add_sentences();
-  void add_measures(const TypeMargins& margins);
-  void add_types(const TypeMargins& margins, const RelationTests& relations);
+  void add_measures();
 
  private:
   ResultsGroup& group_;
@@ -123,6 +118,9 @@ void ResultsBuilder::add_scores() {
   }
   add("offset_share", ratios("offset_share"));
   add("offset_mass", ratios("offset_mass"));
+  add("word_class_share", ratios("word_class_share"));
+  add("word_class_share_heldout", ratios("word_class_share", Half::odd));
+  add("word_class_baseline", column(sums_.ratio("word_class_baseline")));
   for (const auto& [name, sum] :
        {std::pair{"n_document", "n_document"}, std::pair{"n_token", "n_token"},
         std::pair{"n_word", "n_word"}, std::pair{"unaligned_words", "n_unaligned"}}) {
@@ -133,7 +131,18 @@ void ResultsBuilder::add_scores() {
 void ResultsBuilder::add_relations(const RelationTests& tests) {
   add("relation_accuracy", tests, &RelationTest::accuracy);
   add("relation_count", tests, &RelationTest::count);
-  add("relation_baseline", tests, &RelationTest::baseline);
+  std::vector<double> baselines;
+  for (const auto of_rule : {&RelationTest::offset_baseline, &RelationTest::class_baseline}) {
+    for (const RelationTest& test : tests) baselines.push_back(test.*of_rule);
+  }
+  add("relation_baseline", baselines);
+  add("relation_class", tests, [](const RelationTest& test) {
+    return std::string(test.word_class == no_position ? "" : word_classes[test.word_class].name);
+  });
+  add("relation_baseline_rule", tests,
+      [](const RelationTest& test) { return static_cast<int>(test.rule); });
+  add("relation_baseline_heldout_offset", tests, &RelationTest::heldout_offset_baseline);
+  add("relation_baseline_heldout_word_class", tests, &RelationTest::heldout_class_baseline);
   add("relation_accuracy_heldout", tests,
       [](const RelationTest& test) { return column(test.heldout_accuracy); });
   add("relation_baseline_heldout", tests,
@@ -144,13 +153,16 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
   add("relation_offset", tests, &RelationTest::offset);
   add("relation_p", tests, &RelationTest::p);
   add("relation_q", tests, &RelationTest::q);
-  add("relation_passed", tests, [&](const RelationTest& test) {
-    std::vector<double> passed;
-    for (Index head_index = 0; head_index < n_head_total(); ++head_index) {
-      passed.push_back(passes(test, head_index) ? 1 : 0);
-    }
-    return passed;
-  });
+  for (const auto& [name, is_passed] :
+       {std::pair{"relation_passed", &passes}, {"relation_passed_offset", &passes_offset}}) {
+    add(name, tests, [&, is_passed = is_passed](const RelationTest& test) {
+      std::vector<double> passed;
+      for (Index head_index = 0; head_index < n_head_total(); ++head_index) {
+        passed.push_back(is_passed(test, head_index) ? 1 : 0);
+      }
+      return passed;
+    });
+  }
   const auto chosen = [&](auto coordinate) {
     return [this, coordinate](const RelationTest& test) {
       if (test.chosen_head == no_position) return -1.0;
@@ -191,7 +203,7 @@ void ResultsBuilder::add_sentences() {
   for (const char* const name : {"sentence_sink", "sentence_entropy"}) add(name, ratios(name));
 }
 
-void ResultsBuilder::add_measures(const TypeMargins& margins) {
+void ResultsBuilder::add_measures() {
   const auto median = [](const arma::vec& values) { return arma::median(values); };
   const auto mean = [](const arma::vec& values) { return arma::mean(values); };
   const auto over_heads = [&](const char* score, double (*statistic)(const arma::vec&)) {
@@ -200,67 +212,44 @@ void ResultsBuilder::add_measures(const TypeMargins& margins) {
   };
   add("entropy_median", over_heads("entropy", median));
   add("sink_mean", over_heads("sink", mean));
-  std::vector<Estimate> shares;
-  for (std::size_t i = 0; i < n_head_type; ++i) {
-    const auto type = static_cast<HeadType>(i);
-    const bool tested = margins.untested_reason(type).empty();
-    shares.push_back(tested ? share_of(margins, {type}) : Estimate());
-  }
-  group_.add(classification_variables()["type_share"], shares);
 }
 
-void ResultsBuilder::add_types(const TypeMargins& margins, const RelationTests& relations) {
-  std::vector<double> is_type, margin;
-  std::vector<std::string> rules;
-  for (std::size_t i = 0; i < n_head_type; ++i) {
-    const auto type = static_cast<HeadType>(i);
-    rules.push_back(std::string(head_type_name(type)) + ": " + head_type_rule(type));
-    for (Index head_index = 0; head_index < n_head_total(); ++head_index) {
-      is_type.push_back(margins.has(type, head_index) ? 1 : 0);
-      margin.push_back(margins.of(type)(head_index, 0));
-    }
-  }
-  std::vector<double> primary;
-  for (Index head_index = 0; head_index < n_head_total(); ++head_index) {
-    primary.push_back(static_cast<double>(primary_type(margins, head_index)));
-  }
-  group_.add(classification_variables()["type"].with("rules", joined(rules, "; ")),
-             std::move(is_type));
-  add("type_margin", margin);
-  add("primary", primary);
-  std::vector<double> offset(n_head_total(), -1), relation = offset, direction = offset,
-                                                  arcs(n_head_total(), 0);
-  for (Index head_index = 0; head_index < n_head_total(); ++head_index) {
-    if (margins.has(HeadType::positional, head_index)) {
-      offset[head_index] = static_cast<double>(margins.positional_offset[head_index]);
-    }
-    if (!margins.has(HeadType::syntactic, head_index)) continue;
-    const Index number = margins.syntactic_test[head_index], of_relation = number / 2;
-    relation[head_index] = static_cast<double>(of_relation);
-    direction[head_index] = static_cast<double>(number % 2);
-    arcs[head_index] = relations[number].heldout_count;
-  }
-  add("positional_offset", offset);
-  if (relations.empty()) return;
-  add("syntactic_relation", relation);
-  add("syntactic_direction", direction);
-  add("syntactic_arcs", arcs);
-}
+/// What the rules of types read, with the tests that it points to.
+struct Tests {
+  WeightedSums sums;
+  RelationTests relations;
+  CoreferenceTest coreference = test_coreference(sums);
+  SemanticTest semantic = test_semantic(sums);
+  arma::mat induction;
+
+  Tests(const Statistics& statistics, const Array& induction_scores, std::size_t n_bootstrap,
+        std::uint64_t seed, bool offset_alone)
+      : sums(statistics, n_bootstrap, seed),
+        relations(test_relations(sums, offset_alone)),
+        induction(resampled_induction(induction_scores, sums.n_weighting(), seed)) {}
+
+  Measured measured() const { return {sums, relations, coreference, semantic, induction}; }
+};
 
 }  // namespace
 
-ResultsGroup classification_results(const Statistics& statistics, const Array& induction,
+ResultsGroup classification_results(const HeadTypeList& types, const Statistics& statistics,
+                                    const Array& induction,
                                     const std::vector<HeadIndex>& pruned_heads,
-                                    std::size_t n_bootstrap, std::uint64_t seed) {
+                                    std::size_t n_bootstrap, std::uint64_t seed,
+                                    bool offset_alone) {
   const Index n_layer = induction.shape[1];
   const Index n_head = induction.shape[2];
-  const WeightedSums sums(statistics, n_bootstrap, seed);
+  const Tests tests(statistics, induction, n_bootstrap, seed, offset_alone);
 
   ResultsGroup group;
   group.name = "classification";
   group.add_dimension(Dimension::count("layer", n_layer));
   group.add_dimension(Dimension::count("head", n_head));
   group.add_dimension(Dimension::count("offset", n_offset));
+  std::vector<std::string> classes;
+  for (const WordClass& each : word_classes) classes.emplace_back(each.name);
+  group.add_dimension(Dimension::labels("upos", classes));
   group.add_dimension(Dimension::labels("pronoun", {"without", "with"}));
   std::vector<std::string> rules;
   for (std::size_t i = 0; i < n_coreference_rule; ++i) {
@@ -269,76 +258,73 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   group.add_dimension(Dimension::labels("rule", rules));
   group.add_dimension(Dimension::labels("mention", {"all", "pronoun"}));
   std::vector<std::string> type_names;
-  for (std::size_t i = 0; i < n_head_type; ++i) {
-    type_names.push_back(head_type_name(static_cast<HeadType>(i)));
-  }
+  for (const HeadType& type : types) type_names.push_back(type.name);
   group.add_dimension(Dimension::labels("head_type", type_names));
   const std::vector<std::string> relations = relations_of(statistics);
   if (!relations.empty()) {
     group.add_dimension(Dimension::labels("relation", relations));
+    group.add_dimension(Dimension::labels("relation_rule", {"offset", "word_class"}));
     group.add_dimension(Dimension::labels("direction", {"dependent_to_head", "head_to_dependent"}));
   }
 
-  ResultsBuilder builder(group, sums, n_layer, n_head);
+  ResultsBuilder builder(group, tests.sums, n_layer, n_head);
   builder.add_scores();
-  const RelationTests relation_tests = test_relations(sums);
-  if (!relations.empty()) builder.add_relations(relation_tests);
-  const CoreferenceTest coreference = test_coreference(sums);
-  builder.add_coreference(coreference);
-  const SemanticTest semantic = test_semantic(sums);
-  builder.add_semantic(semantic);
+  if (!relations.empty()) builder.add_relations(tests.relations);
+  builder.add_coreference(tests.coreference);
+  builder.add_semantic(tests.semantic);
   add_effect_tests(statistics, group);
-  const arma::mat induction_means = resampled_induction(induction, sums.n_weighting(), seed);
   builder.add(
       "induction",
       Bootstrap(induction.shape[0], n_bootstrap, seed).estimates([&](const BootstrapCounts& times) {
         return mean_induction(induction, times);
       }));
   builder.add_sentences();
+  builder.add_measures();
 
-  TypeMargins margins = type_margins(sums, relation_tests, coreference, semantic, induction_means);
-  leave_out_heads(pruned_heads, n_head, margins);
-  builder.add_types(margins, relation_tests);
-  builder.add_measures(margins);
-  add_type_evidence(margins, group);
-  group.summary = type_summary(margins, group, n_head);
-  group.claims = specialisation_claims(margins, type_powers(relation_tests, coreference, semantic));
-  for (Claim& claim : rest_claims(margins, sums, n_head)) group.claims.push_back(std::move(claim));
+  const Measured measured = tests.measured();
+  MeasuredTypes found = measured_types(types, measured);
+  leave_out_heads(pruned_heads, n_head, found);
+  add_types(found, measured, group);
+  group.summary = type_summary(found, group, n_head);
+  std::vector<double> powers;
+  std::vector<std::string> notes;
+  for (const HeadType& type : types) {
+    powers.push_back(type.power ? type.power(measured) : arma::datum::nan);
+    notes.push_back(type.claim_note ? type.claim_note(measured) : "");
+  }
+  group.claims = specialisation_claims(found, powers, notes);
+  for (Claim& claim : rest_claims(found, tests.sums, n_head)) {
+    group.claims.push_back(std::move(claim));
+  }
   return group;
 }
 
-Array heads_by_type(const Statistics& statistics, const Array& induction,
+Array heads_by_type(const HeadTypeList& types, const Statistics& statistics, const Array& induction,
                     const std::vector<HeadIndex>& pruned_heads, std::size_t n_bootstrap,
-                    std::uint64_t seed) {
-  const WeightedSums sums(statistics, n_bootstrap, seed);
-  TypeMargins margins =
-      type_margins(sums, test_relations(sums), test_coreference(sums), test_semantic(sums),
-                   resampled_induction(induction, sums.n_weighting(), seed));
-  leave_out_heads(pruned_heads, induction.shape[2], margins);
-  Array heads({n_head_type});
-  for (std::size_t i = 0; i < n_head_type; ++i) {
-    const auto type = static_cast<HeadType>(i);
-    for (Index head_index = 0; head_index < margins.of(type).n_rows; ++head_index) {
-      heads(i) += margins.has(type, head_index) ? 1 : 0;
-    }
-    if (!margins.untested_reason(type).empty()) heads(i) = arma::datum::nan;
+                    std::uint64_t seed, bool offset_alone) {
+  const Tests tests(statistics, induction, n_bootstrap, seed, offset_alone);
+  MeasuredTypes found = measured_types(types, tests.measured());
+  leave_out_heads(pruned_heads, induction.shape[2], found);
+  Array heads({types.size()});
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    heads(i) =
+        found[i].untested.empty() ? static_cast<double>(found[i].heads().size()) : arma::datum::nan;
   }
   return heads;
 }
 
-void add_control_types(const std::vector<Array>& controls, ResultsGroup& group) {
-  Array heads({controls.size(), n_head_type});
+void add_control_types(const HeadTypeList& types, const std::vector<Array>& controls,
+                       ResultsGroup& group) {
   std::vector<ControlHeads> of_models;
-  for (std::size_t control = 0; control < controls.size(); ++control) {
-    ControlHeads& of_model = of_models.emplace_back();
-    for (std::size_t type = 0; type < n_head_type; ++type) {
-      heads(control, type) = of_model[type] = controls[control](type);
-    }
+  std::vector<double> heads;
+  for (const Array& control : controls) {
+    of_models.push_back(control.values);
+    heads.insert(heads.end(), control.values.begin(), control.values.end());
   }
   group.add_dimension(Dimension::count("control", controls.size()));
   group.add(classification_variables()["control_type_heads"], heads);
   const Shape& shape = group.values("type").shape;
-  settle_by_controls(of_models, shape[1] * shape[2], group.claims);
+  settle_by_controls(types, of_models, shape[1] * shape[2], group.claims);
 }
 
 }  // namespace headscope

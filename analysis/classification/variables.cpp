@@ -1,18 +1,9 @@
 #include "classification/variables.hpp"
 
-#include "classification/tests/paired.hpp"
-#include "classification/types/types.hpp"
+#include "classification/tests/relations.hpp"
 
 namespace headscope {
 namespace {
-
-std::vector<std::string> primary_meanings() {
-  std::vector<std::string> meanings{"none"};
-  for (std::size_t i = 0; i < n_head_type; ++i) {
-    meanings.emplace_back(head_type_name(static_cast<HeadType>(i)));
-  }
-  return meanings;
-}
 
 VariableTable make_variables() {
   using enum Variable::Type;
@@ -23,7 +14,7 @@ VariableTable make_variables() {
       "head (dependent_to_head) or the dependent (head_to_dependent)";
   const std::string carrier =
       "that a syntactic head claims: of those in relation_passed the one where it gains most over "
-      "the best fixed offset on documents of even number";
+      "the best rule on documents of even number";
   return {
       {"offset_share", "offset layer head", "1",
        "Share of queries, sink excluded, whose largest weight is on the key at this offset before "
@@ -33,6 +24,19 @@ VariableTable make_variables() {
        "Mean attention to the key at this offset before the query, sink excluded, over the queries "
        "that have this key",
        own_definition, documents},
+      {"word_class_share", "upos layer head", "1",
+       "Share of the attention, sink excluded, on tokens of words of each universal part of speech "
+       "but PUNCT",
+       own_definition, documents},
+      {"word_class_share_heldout", "upos layer head", "1",
+       "word_class_share over documents of odd number", own_definition, documents},
+      {"word_class_baseline", "upos", "1",
+       "Share of the keys available, sink excluded, that tokens of words of the part of speech "
+       "are"},
+      {"word_class", "layer head", "1",
+       "The part of speech that a word_class head looks for, as an index along upos: documents of "
+       "even number choose it; -1 for other heads",
+       own_definition, "", integer},
       {"n_document", "", "count", "Documents seen", own_definition, "", integer},
       {"n_token", "", "count", "Tokens seen, with those prepended", own_definition, "", integer},
       {"n_word", "", "count", "Annotated words seen", own_definition, "", integer},
@@ -46,14 +50,38 @@ VariableTable make_variables() {
        "Clark et al. 2019"},
       {"relation_count", "relation direction", "count", "Number of " + arcs, own_definition, "",
        integer},
-      {"relation_baseline", "relation direction", "1",
-       "The accuracy of the best fixed word offset, all documents", "Clark et al. 2019"},
-      {"relation_accuracy_heldout", "relation direction layer head", "1",
-       "relation_accuracy over documents of odd number", "Clark et al. 2019"},
-      {"relation_baseline_heldout", "relation direction", "1",
+      {"relation_baseline", "relation_rule relation direction", "1",
+       "The accuracy over all documents of the best rule of each kind. offset: the word at a fixed "
+       "offset; word_class: the nearest earlier word of the piece, across sentences, of one "
+       "universal part of speech (not PUNCT)",
+       "offset: Clark et al. 2019; word_class: Headscope"},
+      {"relation_class", "relation direction", "1",
+       "The part of speech that is most often right on documents of odd number; empty where none "
+       "is "
+       "right once, and with --relation-baseline offset",
+       own_definition, "", text},
+      {"relation_baseline_rule",
+       "relation direction",
+       "1",
+       "The rule of relation_baseline_heldout; offset where both are as good",
+       own_definition,
+       "",
+       flag,
+       {"offset", "word_class"}},
+      {"relation_baseline_heldout_offset", "relation direction", "1",
        "Accuracy over documents of odd number of the best fixed word offset: the better there of "
        "the offset best over documents of even number and the one best over those of odd number",
        "Clark et al. 2019"},
+      {"relation_baseline_heldout_word_class", "relation direction", "1",
+       "Accuracy over documents of odd number of the nearest earlier word of relation_class; 0 "
+       "with "
+       "--relation-baseline offset"},
+      {"relation_accuracy_heldout", "relation direction layer head", "1",
+       "relation_accuracy over documents of odd number", "Clark et al. 2019"},
+      {"relation_baseline_heldout", "relation direction", "1",
+       "The larger of relation_baseline_heldout_offset and relation_baseline_heldout_word_class: "
+       "what "
+       "a syntactic head must exceed"},
       {"relation_count_heldout", "relation direction", "count",
        "relation_count over documents of odd number", own_definition, "", integer},
       {"relation_documents_heldout", "relation direction", "count",
@@ -69,12 +97,12 @@ VariableTable make_variables() {
        flag,
        {"no", "yes"}},
       {"relation_offset", "relation direction", "words",
-       "The word offset of relation_baseline_heldout; 0 when there is none", own_definition, "",
-       integer},
+       "The word offset of relation_baseline_heldout_offset; 0 when there is none", own_definition,
+       "", integer},
       {"relation_p", "relation direction layer head", "probability",
        "One-sided p-value of a paired t-test over the documents of odd number that have such an "
-       "arc: the head's number of hits against that of the fixed word offset relation_offset; no "
-       "value for relations that are not tested"},
+       "arc: the head's number of hits against that of relation_baseline_rule; no value for "
+       "relations that are not tested"},
       {"relation_q", "relation direction layer head", "probability",
        "relation_p adjusted over all tested relations, directions and heads",
        "Benjamini & Hochberg 1995"},
@@ -83,6 +111,16 @@ VariableTable make_variables() {
        "1",
        "Whether the head passes the rule for syntactic heads on this relation",
        own_definition,
+       "",
+       flag,
+       {"no", "yes"}},
+      {"relation_passed_offset",
+       "relation direction layer head",
+       "1",
+       "Whether the head would pass the rule for syntactic heads if the best fixed word offset "
+       "were "
+       "its only baseline, as in published tests",
+       "Clark et al. 2019",
        "",
        flag,
        {"no", "yes"}},
@@ -164,7 +202,7 @@ VariableTable make_variables() {
        "The head's type with the largest margin over its threshold, copying and suppressing only "
        "of heads of no other type, as the room above their thresholds is without end; none when it "
        "is of no type",
-       own_definition, "", flag, primary_meanings()},
+       own_definition, "", flag},
       {"positional_offset", "layer head", "tokens",
        "The offset at which a positional head looks; -1 for other heads", own_definition, "",
        integer},
@@ -190,6 +228,11 @@ VariableTable make_variables() {
        "one that the score is about first",
        own_definition, "", text},
       {"type_rule", "head_type", "1", "The type's rule", own_definition, "", text},
+      {"type_sentence", "head_type", "1", "What a head of the type does", own_definition, "", text},
+      {"type_features", "head_type layer head", "1",
+       "Features of score_model by which the type says that the head attends, separated by blanks; "
+       "empty for other heads and for types that name none",
+       own_definition, "", text},
       {"control_type_heads", "control head_type", "count",
        "Heads of each type in untrained models of the same shape, on documents spread evenly over "
        "the corpus; no value where these cannot test for the type"},
@@ -212,7 +255,8 @@ VariableTable make_variables() {
        "head's z replaced by its mean over the tokens of these documents after position 0. L_B: "
        "with its attention replaced by what "
        "its type says, all mass on: the offset; the query (current_token); the nearest "
-       "punctuation; the arc's other end, of the relation named; the nearest antecedent; the last "
+       "punctuation; the nearest word of the class; the arc's other end, of the relation named; "
+       "the nearest antecedent; the last "
        "copy (duplicate); the token after the last copy (induction); the corpus-rarest token; "
        "position 0 (sink). Queries of which the type says nothing attend as the head does on "
        "average over such queries: its share to position 0, the rest by mean attention at each "
@@ -221,7 +265,7 @@ VariableTable make_variables() {
        own_definition, sample},
       {"explained_control", "head_type layer head", "1",
        "explained with the place of another type that the head is not of, at the queries of which "
-       "its own type speaks: the relation's best fixed word offset for syntactic, the last copy "
+       "its own type speaks: the rule of the relation's baseline for syntactic, the last copy "
        "for induction, the token after it for duplicate, the query for positional, else the "
        "previous token, the query or position 0",
        own_definition, sample},

@@ -5,6 +5,7 @@
 
 #include "correlation/results.hpp"
 #include "correlation/sums.hpp"
+#include "head_values.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
@@ -127,7 +128,8 @@ class Correlation::Observer : public PieceObserver {
     const HeadProducts z_products = head_space_products(view.z, config_.n_head);
     add_block(z_products.total, block_sum("head_total"), block_, view.layer);
     add_block(z_products.cosine, statistics_.sum("head_cosine", heads), view.layer);
-    const blas::ConstView V = blas::ConstView(view.qkv).rows(2 * config_.d_model, config_.d_model);
+    Matrix values;
+    const blas::ConstView V = head_values(config_, view.qkv, values);
     add_block(head_space_products(V, config_.n_head).total, statistics_.sum("value_total", heads),
               view.layer);
     add_block(pattern_overlap(view.pattern), statistics_.sum("overlap", heads), view.layer);
@@ -182,15 +184,15 @@ class Correlation::Observer : public PieceObserver {
   }
 
   void add_covariance(const LayerView& view) {
-    const Index d_model = config_.d_model;
+    const Index d_z = config_.d_z();
     const blas::ConstView z = blas::ConstView(view.z).cols(1, view.n_token - 1);
-    Matrix product(d_model, d_model, arma::fill::none);
+    Matrix product(d_z, d_z, arma::fill::none);
     blas::multiply(z, blas::Transpose::no, z, blas::Transpose::yes, product);
     const std::vector<float> triangle = lower_triangle(product);
     statistics_.add(z_product_name(view.layer), {triangle.size()}, 0, triangle);
-    Array& sum = statistics_.sum("z_sum", {config_.n_layer, d_model});
+    Array& sum = statistics_.sum("z_sum", {config_.n_layer, d_z});
     for (Index t = 1; t < view.n_token; ++t) {
-      for (Index i = 0; i < d_model; ++i) sum(view.layer, i) += view.z(i, t);
+      for (Index i = 0; i < d_z; ++i) sum(view.layer, i) += view.z(i, t);
     }
   }
 
@@ -213,7 +215,7 @@ class Correlation::Observer : public PieceObserver {
   const ModelConfig& config_;
   DocumentStatistics& statistics_;
   Index block_;
-  std::vector<Matrix> z_;  // per layer, d_model x n_token; only for cosine_all
+  std::vector<Matrix> z_;  // per layer, d_z x n_token; only for cosine_all
   std::vector<Query> queries_;
   double query_weight_ = 0;  // queries of the piece that each sampled one represents
 };
@@ -232,7 +234,7 @@ std::uint64_t memory(const RunShape& run) {
   const auto& options = run.settings.own<CorrelationOptions>();
   const ModelConfig& config = run.config;
   const std::uint64_t n_head_total = run.n_head_total(), pairs = n_head_total * config.n_head,
-                      all_pairs = n_head_total * n_head_total, d = config.d_model;
+                      all_pairs = n_head_total * n_head_total, d = config.d_z();
   std::uint64_t bytes =
       Statistics::sum_bytes * ((2 * n_document_block + 4) * pairs + n_head_total) +
       (Statistics::added_bytes - sizeof(double)) * config.n_layer * triangle_size(d) +

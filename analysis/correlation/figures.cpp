@@ -47,9 +47,11 @@ Figure across_layers(const ResultsGroup& group) {
           .group = group.name,
           .title = "Cosine of head outputs across layers",
           .caption =
-              "Cosine in residual space between the outputs of all heads of "
-              "all layers, stacked over tokens. Heads are in order "
-              "of layer, then head; lines divide layers. A head with itself is left out." +
+              "Cosine in residual space between the outputs of two heads, stacked over tokens. A "
+              "head with itself is left out." +
+              std::string(pairs.by_layer
+                              ? ""
+                              : " Heads are in order of layer, then head; lines divide layers.") +
               pairs.about + " Most alike or opposite: " + pairs.named.front() + ".",
           .source = own_definition,
           .content = std::move(map)};

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cmath>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "correlation/results.hpp"
 #include "report_text.hpp"
 
@@ -27,27 +29,54 @@ Description description(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
   const double trained = group.scalar("mean_abs_cosine_mean");
   Description description;
-  if (!group.has("mean_abs_cosine_difference_mean")) {
+  if (!group.has("mean_abs_cosine_difference")) {
     description.add("Likeness", trained_text(trained) + ".");
-  } else {
-    description.add("Likeness",
-                    likeness_line(trained, mean_untrained(group),
-                                  group.variable("mean_abs_cosine_difference_mean").estimate(0)));
+    return description;
   }
+  const Variable& difference = group.variable("mean_abs_cosine_difference");
+  const std::size_t n_layer = difference.values.shape[1];
+  const auto of_space = [&](std::size_t space) {
+    std::vector<Estimate> of_layer;
+    for (std::size_t layer = 0; layer < n_layer; ++layer) {
+      of_layer.push_back(difference.estimate(space * n_layer + layer));
+    }
+    return of_layer;
+  };
+  description.add("Likeness", likeness_line(trained, mean_untrained(group), of_space(head_space),
+                                            of_space(residual_space)));
   return description;
+}
+
+/// `layers 0, 1`.
+std::string layer_list(const std::vector<std::size_t>& layers) {
+  return (layers.size() == 1 ? "layer " : "layers ") +
+         joined(layers, ", ", [](std::size_t layer) { return std::to_string(layer); });
+}
+
+/// `more alike in layers 0, 1 and less alike in layers 3, 4`.
+std::string change_text(const std::vector<Estimate>& of_layer) {
+  std::vector<std::size_t> more, less;
+  for (std::size_t layer = 0; layer < of_layer.size(); ++layer) {
+    if (of_layer[layer].low > 0) more.push_back(layer);
+    if (of_layer[layer].high < 0) less.push_back(layer);
+  }
+  std::vector<std::string> parts;
+  if (!more.empty()) parts.push_back("more alike in " + layer_list(more));
+  if (!less.empty()) parts.push_back("less alike in " + layer_list(less));
+  return parts.empty() ? "not measurably different in any layer" : joined(parts, " and ");
 }
 
 }  // namespace
 
-std::string likeness_line(double trained, double untrained, const Estimate& difference) {
+std::string likeness_line(double trained, double untrained, const std::vector<Estimate>& before,
+                          const std::vector<Estimate>& after) {
   const std::string text = trained_text(trained) + "; in untrained models of this shape it is " +
-                           number_text(untrained, 3);
-  if (!difference.has_interval()) {
-    return text + ", without an interval of the difference to say whether training changed it.";
+                           number_text(untrained, 3) + ".";
+  if (!std::ranges::all_of(after, &Estimate::has_interval)) {
+    return text + " The differences have no interval that says whether training changed it.";
   }
-  if (difference.low > 0) return text + ", so that training made them more alike.";
-  if (difference.high < 0) return text + ", so that training made them less alike.";
-  return text + ". The two cannot be told apart: the interval of their difference holds 0.";
+  return text + " Compared with untrained models, the outputs of heads are " + change_text(before) +
+         " before W_O, and " + change_text(after) + " after it.";
 }
 
 Presentation correlation_presentation() {

@@ -147,7 +147,7 @@ void add_cka(const Statistics& statistics, const ModelConfig& config, ResultsGro
   const double n_token = statistics.total("n_token")(0);
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     const arma::mat product =
-        from_lower_triangle(statistics.total(z_product_name(layer)).values, config.d_model);
+        from_lower_triangle(statistics.total(z_product_name(layer)).values, config.d_z());
     cka.set(linear_cka(arma::vec(sums.part(layer).values), product, n_token, config.n_head), layer);
   }
   group.add(variables["cka"], std::move(cka));

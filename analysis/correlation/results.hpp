@@ -5,7 +5,7 @@
 namespace headscope {
 
 /// On the axis `space`, after head space.
-inline constexpr std::size_t residual_space = 1;
+inline constexpr std::size_t head_space = 0, residual_space = 1;
 
 /// Group `correlation` from the summed statistics.
 ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig& config,
@@ -23,8 +23,9 @@ void add_control_comparison(const Statistics& statistics,
 
 /// How alike two heads of a layer write, and whether training changed that.
 /// @param trained, untrained  mean |cosine| in residual space, mean over layers.
-/// @param difference          trained minus untrained.
-std::string likeness_line(double trained, double untrained, const Estimate& difference);
+/// @param before, after  trained minus untrained by layer, of outputs before and after W_O.
+std::string likeness_line(double trained, double untrained, const std::vector<Estimate>& before,
+                          const std::vector<Estimate>& after);
 
 Presentation correlation_presentation();
 

@@ -43,8 +43,8 @@ HeadProducts zero_products(Index n) {
 template <typename Take>
 void for_each_outputs(const std::vector<Matrix>& z, const std::vector<const Matrix*>& W_O,
                       Index n_head, const Take& take) {
-  const Index n_layer = z.size(), d_model = z[0].n_rows, n_token = z[0].n_cols,
-              d_head = d_model / n_head;
+  const Index n_layer = z.size(), d_model = W_O[0]->n_rows, n_token = z[0].n_cols,
+              d_head = z[0].n_rows / n_head;
   std::vector<float> outputs(d_model * n_layer * n_head * tokens_at_once);
   for (Index first = 1; first < n_token; first += tokens_at_once) {
     const Index count = std::min(tokens_at_once, n_token - first);
@@ -76,7 +76,7 @@ HeadProducts head_space_products(blas::ConstView values, Index n_head) {
 
 HeadProducts residual_space_products(const Matrix& z, const Matrix& W_O, Index n_head) {
   HeadProducts sums = zero_products(n_head);
-  const Index d_model = z.n_rows;
+  const Index d_model = W_O.n_rows;
   Matrix products(n_head, n_head);
   for_each_outputs({z}, {&W_O}, n_head, [&](const std::vector<float>& outputs, Index count) {
     for (Index t = 0; t < count; ++t) {
@@ -94,7 +94,7 @@ arma::mat residual_space_totals(const std::vector<Matrix>& z, const std::vector<
   arma::mat total(n_head_total, n_head_total, arma::fill::zeros);
   for_each_outputs(z, W_O, n_head, [&](const std::vector<float>& outputs, Index count) {
     // The tokens' outputs below one another: one product sums over features and tokens.
-    const Index n_value = z[0].n_rows * count;
+    const Index n_value = W_O[0]->n_rows * count;
     const blas::ConstView all(outputs.data(), n_value, n_head_total, n_value);
     const Index n_part = (n_head_total + heads_at_once - 1) / heads_at_once;
     // The sums are symmetric: each part of the columns has the rows down to its own. The longest
@@ -115,7 +115,7 @@ arma::mat residual_space_totals(const std::vector<Matrix>& z, const std::vector<
 
 std::uint64_t residual_space_bytes(const ModelConfig& config, Index n_token, int n_thread) {
   const std::uint64_t n_head_total = config.n_layer * config.n_head;
-  const std::uint64_t z = config.n_layer * config.d_model * n_token,
+  const std::uint64_t z = config.n_layer * config.d_z() * n_token,
                       outputs = config.d_model * n_head_total * tokens_at_once,
                       products =
                           static_cast<std::uint64_t>(n_thread) * n_head_total * heads_at_once;

@@ -25,16 +25,16 @@ HeadProducts head_space_products(blas::ConstView values, Index n_head);
 
 /// Residual space: u_i(t) = W_O[i] z_i(t), without b_O, for the heads of a layer. Position 0 is
 /// left out.
-/// @param z    d_model x n_token.
-/// @param W_O  d_model x d_model.
+/// @param z    d_z x n_token.
+/// @param W_O  d_model x d_z.
 HeadProducts residual_space_products(const Matrix& z, const Matrix& W_O, Index n_head);
 
 /// The totals of such products for the heads of all layers.
 ///
 /// Works on a few tokens at a time, so that its memory does not grow with the document; products of
 /// matrices, half of n_head_total^2 d_model multiply-adds a token.
-/// @param z    per layer, d_model x n_token.
-/// @param W_O  per layer, d_model x d_model.
+/// @param z    per layer, d_z x n_token.
+/// @param W_O  per layer, d_model x d_z.
 /// @return     n_head_total x n_head_total, head_index = layer * n_head + head.
 arma::mat residual_space_totals(const std::vector<Matrix>& z, const std::vector<const Matrix*>& W_O,
                                 Index n_head);
@@ -65,8 +65,8 @@ inline std::string z_product_name(Index layer) {
 }
 
 /// Linear centred kernel alignment of every pair of heads, from the sums of z and of z z'.
-/// @param sum      d_model, sum over tokens of z.
-/// @param product  d_model x d_model, sum over tokens of z z'.
+/// @param sum      d_z, sum over tokens of z.
+/// @param product  d_z x d_z, sum over tokens of z z'.
 /// @return         n_head x n_head, in [0, 1]; NaN where a head's output does not vary.
 /// Source: Kornblith et al. 2019, "Similarity of Neural Network Representations Revisited".
 arma::mat linear_cka(const arma::vec& sum, const arma::mat& product, double n_token, Index n_head);

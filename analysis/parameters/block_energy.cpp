@@ -13,9 +13,9 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// Sums of squares, head of the output x input feature.
-arma::mat energy_by_output_block(const Matrix& W, Index n_head) {
-  const Index width = W.n_rows / n_head;
-  arma::mat energy(n_head, W.n_cols, arma::fill::zeros);
+arma::mat energy_by_output_block(const Matrix& W, Index n_block) {
+  const Index width = W.n_rows / n_block;
+  arma::mat energy(n_block, W.n_cols, arma::fill::zeros);
   for (Index in = 0; in < W.n_cols; ++in) {
     const float* column = W.colptr(in);
     for (Index out = 0; out < W.n_rows; ++out) {
@@ -27,12 +27,12 @@ arma::mat energy_by_output_block(const Matrix& W, Index n_head) {
 
 }  // namespace
 
-BlockEnergy block_energy(const Matrix& W, Index n_head, std::size_t n_null, std::uint64_t seed,
+BlockEnergy block_energy(const Matrix& W, Index n_block, std::size_t n_null, std::uint64_t seed,
                          std::uint64_t stream) {
-  check_count("rows and columns of a projection", W.n_rows, W.n_cols);
-  check_count("remainder of d_model by n_head", 0, W.n_rows % n_head);
-  const Index width = W.n_rows / n_head;
-  const arma::mat energy = energy_by_output_block(W, n_head);
+  check_count("remainder of a projection's rows by its blocks", 0, W.n_rows % n_block);
+  check_count("remainder of a projection's columns by its blocks", 0, W.n_cols % n_block);
+  const Index width = W.n_cols / n_block;
+  const arma::mat energy = energy_by_output_block(W, n_block);
   const double total = arma::accu(energy);
   if (total == 0) return {nan, nan, nan, nan, nan};
 

@@ -7,24 +7,25 @@
 
 namespace headscope {
 
-/// How block-diagonal a square projection is over heads, against permutations of its inputs.
+/// How block-diagonal a projection is over heads, against permutations of its inputs.
 struct BlockEnergy {
   double energy;     ///< share of the squared weights in the diagonal blocks; NaN for a zero matrix
-  double null_mean;  ///< mean energy over permutations; 1/n_head in expectation
+  double null_mean;  ///< mean energy over permutations; 1/n_block in expectation
   double null_std;   ///< standard deviation over permutations (n - 1 in the denominator)
   double z;          ///< (energy - null_mean) / null_std; NaN if the null does not vary
   double p;          ///< (1 + permutations at least as block-diagonal) / (1 + permutations)
 };
 
-/// Views W as n_head x n_head square blocks.
+/// Views W as n_block x n_block equal blocks.
 ///
 ///   energy = sum of squares in block (i, i) over all i / sum of all squares
 ///
-/// @param W       d x d, out x in.
+/// @param W       out x in.
+/// @param n_block  heads, or groups of heads that share keys and values.
 /// @param n_null  number of permutations of the inputs; with 0 the null is NaN.
 /// @param stream  random stream of the seed; a different one for each matrix.
-/// @throws ShapeError if W is not square or n_head does not divide it.
-BlockEnergy block_energy(const Matrix& W, Index n_head, std::size_t n_null, std::uint64_t seed,
+/// @throws ShapeError if n_block does not divide rows and columns.
+BlockEnergy block_energy(const Matrix& W, Index n_block, std::size_t n_null, std::uint64_t seed,
                          std::uint64_t stream);
 
 }  // namespace headscope

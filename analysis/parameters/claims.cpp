@@ -62,21 +62,22 @@ Claim parameter_count_claim(const Model& model) {
   claim.effect_name = "attention weights of one layer, relative to one head of width d";
   claim.effect.value = largest_ratio;
   claim.exact = true;
-  claim.evidence = "Each layer with its " + count_text(model.config.n_head, "head") + " holds " +
-                   whole(largest_ratio * single) +
-                   " attention weights (biases apart); one head of width " +
-                   std::to_string(model.config.d_model) + " needs " + whole(single) +
-                   ". Block-diagonal projections would need " +
-                   whole(attention_parameters(ProjectionScheme::block_diagonal_all,
-                                              model.config.d_model, model.config.n_head)) +
-                   ". Counted, hence exact: holds when equal.";
+  claim.evidence =
+      "Each layer with its " + count_text(model.config.n_head, "head") + " holds " +
+      whole(largest_ratio * single) + " attention weights (biases apart); one head of width " +
+      std::to_string(model.config.d_model) + " needs " + whole(single) +
+      ". Block-diagonal projections would need " +
+      whole(attention_parameters(ProjectionScheme::block_diagonal_all,
+                                 AttentionShape::of(model.config.d_model, model.config.n_head))) +
+      ". Counted, hence exact: holds when equal.";
   return claim;
 }
 
 Claim cost_claim(const ModelConfig& config) {
   const auto n_token = static_cast<double>(config.n_ctx);
   const auto cost = [&](ProjectionScheme scheme, CostTerm term) {
-    return attention_cost(scheme, term, config.d_model, config.n_head, n_token);
+    const AttentionShape shape{config.d_model, config.n_head, config.n_group(), config.d_head()};
+    return attention_cost(scheme, term, shape, n_token);
   };
   const auto mixing = [&](ProjectionScheme scheme) {
     return cost(scheme, CostTerm::qk) + cost(scheme, CostTerm::av);
@@ -132,7 +133,9 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
       "over projections and layers, interval: central 95 % of them";
 
   const std::vector<double> energy = finite_values(group.values("block_energy").values);
-  const double chance = 1 / static_cast<double>(config.n_head);
+  // Keys and values have a block for each group, queries and outputs one for each head.
+  const double chance =
+      (1 / static_cast<double>(config.n_head) + 1 / static_cast<double>(config.n_group())) / 2;
   if (energy.empty() || config.n_head == 1) {
     claim.evidence = energy.empty() ? "All projections are zero."
                                     : "With one head a projection is a single block, so there is "

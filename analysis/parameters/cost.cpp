@@ -3,42 +3,48 @@
 namespace headscope {
 namespace {
 
-/// d x d weights, or d/h x d/h in each of h blocks.
-double projection_weights(bool block_diagonal, Index d_model, Index n_head) {
-  const auto d = static_cast<double>(d_model);
-  return block_diagonal ? d * d / static_cast<double>(n_head) : d * d;
-}
-
 bool inputs_split(ProjectionScheme scheme) {
   return scheme == ProjectionScheme::block_diagonal_qkv ||
          scheme == ProjectionScheme::block_diagonal_all;
 }
 
-bool output_split(ProjectionScheme scheme) {
-  return scheme == ProjectionScheme::block_diagonal_all;
+/// Weights of queries, keys and values.
+double input_weights(ProjectionScheme scheme, const AttentionShape& shape) {
+  const auto d = static_cast<double>(shape.d_model), h = static_cast<double>(shape.n_head),
+             g = static_cast<double>(shape.n_group), width = static_cast<double>(shape.d_head);
+  if (scheme == ProjectionScheme::single_head) return 3 * d * h * width;
+  // A block of each head, or of each group.
+  if (inputs_split(scheme)) return 3 * d * width;
+  return d * (h + 2 * g) * width;
+}
+
+double output_weights(ProjectionScheme scheme, const AttentionShape& shape) {
+  const double weights =
+      static_cast<double>(shape.d_model) * static_cast<double>(shape.n_head * shape.d_head);
+  const bool split = scheme == ProjectionScheme::block_diagonal_all;
+  return split ? weights / static_cast<double>(shape.n_head) : weights;
 }
 
 }  // namespace
 
-double attention_parameters(ProjectionScheme scheme, Index d_model, Index n_head,
-                            bool has_output_projection) {
-  const double inputs = 3 * projection_weights(inputs_split(scheme), d_model, n_head);
-  if (!has_output_projection) return inputs;
-  return inputs + projection_weights(output_split(scheme), d_model, n_head);
+double attention_parameters(ProjectionScheme scheme, const AttentionShape& shape) {
+  const double inputs = input_weights(scheme, shape);
+  return shape.has_output_projection ? inputs + output_weights(scheme, shape) : inputs;
 }
 
-double attention_cost(ProjectionScheme scheme, CostTerm term, Index d_model, Index n_head,
+double attention_cost(ProjectionScheme scheme, CostTerm term, const AttentionShape& shape,
                       double n_token) {
-  const auto heads = scheme == ProjectionScheme::single_head ? 1.0 : static_cast<double>(n_head);
-  const double width = static_cast<double>(d_model) / heads;
+  const double heads =
+      scheme == ProjectionScheme::single_head ? 1.0 : static_cast<double>(shape.n_head);
+  const double width = static_cast<double>(shape.n_head * shape.d_head) / heads;
   switch (term) {
     case CostTerm::projections:
-      return 3 * n_token * projection_weights(inputs_split(scheme), d_model, n_head);
+      return n_token * input_weights(scheme, shape);
     case CostTerm::qk:
     case CostTerm::av:
       return heads * (n_token * n_token * width);
     case CostTerm::output:
-      return n_token * projection_weights(output_split(scheme), d_model, n_head);
+      return n_token * output_weights(scheme, shape);
     case CostTerm::softmax_exponentials:
       return heads * n_token * n_token;
   }

@@ -18,10 +18,22 @@ enum class ProjectionScheme {
 inline constexpr std::array<std::string_view, 4> projection_schemes{
     "dense", "single_head", "block_diagonal_qkv", "block_diagonal_all"};
 
-/// Weights of one layer's attention, without biases.
-/// @param n_head  divides d_model.
-double attention_parameters(ProjectionScheme scheme, Index d_model, Index n_head,
-                            bool has_output_projection = true);
+/// The shape of one layer's attention.
+struct AttentionShape {
+  Index d_model, n_head;
+  Index n_group;  ///< heads of keys and values; n_head where none are shared
+  Index d_head;
+  bool has_output_projection = true;
+
+  /// Heads of width d_model / n_head, each with keys and values of its own.
+  static AttentionShape of(Index d_model, Index n_head, bool has_output_projection = true) {
+    return {d_model, n_head, n_head, d_model / n_head, has_output_projection};
+  }
+};
+
+/// Weights of one layer's attention, without biases. A single head has as many keys and values as
+/// queries.
+double attention_parameters(ProjectionScheme scheme, const AttentionShape& shape);
 
 /// The parts of one layer's attention.
 enum class CostTerm { projections, qk, av, output, softmax_exponentials };
@@ -30,7 +42,7 @@ inline constexpr std::array<std::string_view, 5> cost_terms{"projections", "qk",
 
 /// Multiply-accumulates (exponentials for the softmax) of one layer over n_token tokens, with every
 /// query against every key.
-double attention_cost(ProjectionScheme scheme, CostTerm term, Index d_model, Index n_head,
+double attention_cost(ProjectionScheme scheme, CostTerm term, const AttentionShape& shape,
                       double n_token);
 
 }  // namespace headscope

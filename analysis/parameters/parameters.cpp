@@ -1,7 +1,9 @@
 #include "parameters/parameters.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/number_text.hpp"
 #include "headscope/figure.hpp"
@@ -47,22 +49,24 @@ const VariableTable variables{
     Declaration::count(
         "architecture_biases", "architecture",
         "Biases of one layer's attention if every projection has one, counted apart: 4d, or 3d "
-        "without W_O; the same under every scheme",
+        "without W_O, fewer where heads share keys and values; the same under every scheme",
         vaswani_2017),
     Declaration::count("d_model", "architecture", "Width of the residual stream", vaswani_2017),
     Declaration::count("n_head", "architecture", "Heads per layer", vaswani_2017),
-    Declaration::count("d_head", "architecture", "Width of one head, d_model / n_head",
-                       vaswani_2017),
+    Declaration::count("d_head", "architecture", "Width of one head", vaswani_2017),
     Declaration::count(
         "macs", "scheme term n_token",
         "Multiply-accumulates of one layer of this model: Q, K, V projections 3Td^2, QK' and AV "
         "T^2 d each, output Td^2, with no causal saving; softmax_exponentials counts "
         "exponentials, hT^2. dense: h heads of width d/h; single_head: one head of width d; "
-        "block-diagonal projections cost 1/h",
+        "block-diagonal projections cost 1/h. Heads that share keys and values project fewer of "
+        "them",
         vaswani_2017),
     {"block_energy", "projection layer", "1",
      "Share of the squared weights in the diagonal blocks, the projection (input x output) seen as "
-     "h x h blocks of d_head x d_head; chance is 1/h"},
+     "h x h equal blocks, one for each head, or of keys and values one for each group of heads "
+     "that "
+     "shares them; chance is 1/h"},
     {"block_energy_null_mean", "projection layer", "1",
      "Mean of block_energy over {n_null} seeded permutations of the input rows"},
     {"block_energy_null_std", "projection layer", "1",
@@ -94,33 +98,40 @@ void add_counts(const Model& model, ResultsGroup& group) {
   add("count_held", held_parameters(model));
 }
 
+AttentionShape shape_of(const ModelConfig& config) {
+  return {config.d_model, config.n_head, config.n_group(), config.d_head()};
+}
+
 void add_architectures(const ModelConfig& config, ResultsGroup& group) {
   std::vector<NamedArchitecture> architectures(named_architectures().begin(),
                                                named_architectures().end());
+  std::vector<AttentionShape> shapes;
+  for (const NamedArchitecture& each : architectures) {
+    shapes.push_back(AttentionShape::of(each.d_model, each.n_head, each.has_output_projection));
+  }
   architectures.push_back({"loaded_model", config.d_model, config.n_head, true});
+  shapes.push_back(shape_of(config));
 
   const std::size_t n = architectures.size();
   std::vector<std::string> names;
   Array weights({n, projection_schemes.size()});
   for (std::size_t a = 0; a < n; ++a) {
-    const NamedArchitecture& architecture = architectures[a];
-    names.emplace_back(architecture.name);
+    names.emplace_back(architectures[a].name);
     for (std::size_t s = 0; s < projection_schemes.size(); ++s) {
-      weights(a, s) = attention_parameters(static_cast<ProjectionScheme>(s), architecture.d_model,
-                                           architecture.n_head, architecture.has_output_projection);
+      weights(a, s) = attention_parameters(static_cast<ProjectionScheme>(s), shapes[a]);
     }
   }
 
   group.add_dimension(Dimension::labels("architecture", names));
   group.add_dimension(Dimension::labels("scheme", to_strings(projection_schemes)));
   group.add(variables["architecture_parameters"], weights);
-  group.add(variables["architecture_biases"], architectures, [](const NamedArchitecture& each) {
-    return (each.has_output_projection ? 4 : 3) * each.d_model;
+  group.add(variables["architecture_biases"], shapes, [](const AttentionShape& each) {
+    return (each.n_head + 2 * each.n_group) * each.d_head +
+           (each.has_output_projection ? each.d_model : 0);
   });
   group.add(variables["d_model"], architectures, &NamedArchitecture::d_model);
   group.add(variables["n_head"], architectures, &NamedArchitecture::n_head);
-  group.add(variables["d_head"], architectures,
-            [](const NamedArchitecture& each) { return each.d_model / each.n_head; });
+  group.add(variables["d_head"], shapes, &AttentionShape::d_head);
 }
 
 void add_costs(const ModelConfig& config, ResultsGroup& group) {
@@ -130,7 +141,7 @@ void add_costs(const ModelConfig& config, ResultsGroup& group) {
     for (std::size_t c = 0; c < cost_terms.size(); ++c) {
       for (std::size_t t = 0; t < n_token.size(); ++t) {
         macs(s, c, t) = attention_cost(static_cast<ProjectionScheme>(s), static_cast<CostTerm>(c),
-                                       config.d_model, config.n_head, n_token[t]);
+                                       shape_of(config), n_token[t]);
       }
     }
   }
@@ -141,16 +152,21 @@ void add_costs(const ModelConfig& config, ResultsGroup& group) {
 
 void add_block_energy(const Model& model, const AnalysisSettings& settings, ResultsGroup& group) {
   const std::size_t n_layer = model.layers.size();
-  const Index d = model.config.d_model;
+  const ModelConfig& config = model.config;
+  const std::array<std::pair<Index, Index>, 3> rows{{{config.q_row(0), config.d_z()},
+                                                     {config.k_row(0), config.d_kv()},
+                                                     {config.v_row(0), config.d_kv()}}};
   std::vector<BlockEnergy> blocks(4 * n_layer);
   parallel_for(blocks.size(), [&](std::size_t i) {
     const std::vector<std::size_t> place = unravelled(i, {4, n_layer});
     const std::size_t projection = place[0];
     const LayerWeights& layer = model.layers[place[1]];
-    const Matrix W = projection == 3
-                         ? layer.W_O
-                         : Matrix(layer.W_QKV.rows(projection * d, (projection + 1) * d - 1));
-    blocks[i] = block_energy(W, model.config.n_head, settings.n_null, settings.seed, i);
+    const bool is_output = projection == 3;
+    const auto [first, n_row] = is_output ? std::pair<Index, Index>{0, 1} : rows[projection];
+    const Matrix W = is_output ? layer.W_O : Matrix(layer.W_QKV.rows(first, first + n_row - 1));
+    const bool by_group = projection == 1 || projection == 2;
+    blocks[i] = block_energy(W, by_group ? config.n_group() : config.n_head, settings.n_null,
+                             settings.seed, i);
   });
 
   group.add_dimension(Dimension::labels("projection", {"q", "k", "v", "o"}));
@@ -163,6 +179,21 @@ void add_block_energy(const Model& model, const AnalysisSettings& settings, Resu
             &BlockEnergy::null_std);
   group.add(variables["block_energy_z"], blocks, &BlockEnergy::z);
   group.add(variables["block_energy_p"], blocks, &BlockEnergy::p);
+}
+
+std::string attention_weights_text(const ModelConfig& config) {
+  const auto weights = [&](ProjectionScheme scheme) {
+    return static_cast<std::uint64_t>(attention_parameters(scheme, shape_of(config)));
+  };
+  const std::uint64_t held = weights(ProjectionScheme::dense),
+                      single = weights(ProjectionScheme::single_head);
+  const auto d = static_cast<std::uint64_t>(config.d_model);
+  std::string text = " One layer's attention has ";
+  if (held == 4 * d * d) text += "4 x " + std::to_string(d) + "^2 = ";
+  text += grouped(held) + " weights with " + count_text(config.n_head, "head");
+  if (held == single) return text + " as with one.";
+  return text + " of queries and " + std::to_string(config.n_group()) +
+         " of keys and values; one head of the same width would have " + grouped(single) + ".";
 }
 
 std::string summary(const Model& model, const ResultsGroup& group) {
@@ -183,15 +214,19 @@ std::string summary(const Model& model, const ResultsGroup& group) {
                      share(attention) + " of them in attention and " +
                      share(counts[Component::mlp]) + " in the MLPs.";
   if (held < counts.total()) text += " The file holds " + grouped(held) + " of them.";
-  const auto d = static_cast<std::uint64_t>(config.d_model);
-  text += " One layer's attention has 4 x " + std::to_string(d) + "^2 = " + grouped(4 * d * d) +
-          " weights with " + count_text(config.n_head, "head") + " as with one.";
+  text += attention_weights_text(config);
   const std::vector<double> energy = finite_values(group.values("block_energy").values);
   if (energy.empty()) return text;
   const auto [low, high] = std::ranges::minmax(energy);
   text += " The diagonal blocks of its projections hold " + percent(low) + " to " + percent(high) +
           " of the squared weights, where " + percent(1 / static_cast<double>(config.n_head)) +
-          " is chance.";
+          " is chance";
+  if (config.n_group() != config.n_head) {
+    text += " (" + percent(1 / static_cast<double>(config.n_group())) +
+            " for keys and values, which " + std::to_string(config.n_group()) +
+            " groups of heads share)";
+  }
+  text += ".";
   return text;
 }
 
@@ -226,7 +261,7 @@ Description description(const Results& results) {
 
 std::uint64_t memory(const RunShape& run) {
   // A projection and its squares, per thread.
-  const std::uint64_t n_weight = run.config.d_model * run.config.d_model;
+  const std::uint64_t n_weight = run.config.d_model * run.config.d_z();
   return static_cast<std::uint64_t>(run.n_thread) * n_weight * (sizeof(float) + sizeof(double));
 }
 

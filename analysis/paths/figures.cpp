@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/file_names.hpp"
 #include "base/label_text.hpp"
-#include "base/text.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
 #include "paths/results.hpp"
@@ -134,8 +134,7 @@ Graph circuit_graph(const ResultsGroup& group, std::vector<CircuitEdge> edges,
 
 Figure circuit_figure(const ResultsGroup& group, std::size_t task, std::vector<CircuitEdge> edges,
                       const std::optional<HeadTypes>& types) {
-  const std::string& name = group.labels("task")[task];
-  return {.name = "circuit_" + plain_name(name, '_'),
+  return {.name = "circuit_" + file_names(group.labels("task"))[task],
           .group = group.name,
           .title = "The circuit of " + task_name(group, task),
           .caption =

@@ -152,20 +152,23 @@ class Paths : public TaskAnalysis {
     const SequenceBatch sequences = sequences_of(task, batch, true);
     const std::vector<double> times = token_counts(task, batch);
     const PathSums names(batch.task);
-    const Index d_model = model_.config.d_model, n_layer = model_.config.n_layer;
+    const Index d_model = model_.config.d_model, d_z = model_.config.d_z(),
+                n_layer = model_.config.n_layer;
     Array &embed = statistics.sum(names.embed, {d_model}),
-          &z = statistics.sum(names.z, {n_layer, d_model}),
+          &z = statistics.sum(names.z, {n_layer, d_z}),
           &mlp = statistics.sum(names.mlp, {n_layer, d_model});
     LayerFunction sums([&](const LayerView& view) {
       const Vector& b_out = model_.layers[view.layer].b_out;
       for (Index t = 0; t < view.n_token; ++t) {
         for (Index i = 0; i < d_model; ++i) {
           if (view.layer == 0) embed(i) += times[t] * static_cast<double>(view.resid_pre(i, t));
-          z(view.layer, i) += times[t] * static_cast<double>(view.z(i, t));
           const double written = static_cast<double>(view.resid_post(i, t)) -
                                  static_cast<double>(view.resid_mid(i, t)) -
                                  (b_out.is_empty() ? 0.0 : static_cast<double>(b_out(i)));
           mlp(view.layer, i) += times[t] * written;
+        }
+        for (Index i = 0; i < d_z; ++i) {
+          z(view.layer, i) += times[t] * static_cast<double>(view.z(i, t));
         }
       }
     });
@@ -199,7 +202,7 @@ class Paths : public TaskAnalysis {
         for (Index h = 0; h < config.n_head; ++h) {
           means.col(graph_.head(l, h)) =
               model_.layers[l].W_O.cols(h * d_head, (h + 1) * d_head - 1) *
-              mean_of(z, l * d_model + h * d_head, d_head);
+              mean_of(z, l * config.d_z() + h * d_head, d_head);
         }
       }
     }
@@ -362,12 +365,13 @@ std::uint64_t memory(const RunShape& run) {
   // results; replacements.
   const std::uint64_t by_block = n_document_block * (n_exact + n_circuit + 4),
                       of_task = 2 * n_edge * (Statistics::added_bytes + sizeof(float)) +
-                                (by_block + (2 * config.n_layer + 1) * config.d_model) *
+                                (by_block + (config.n_layer + 1) * config.d_model +
+                                 config.n_layer * config.d_z()) *
                                     Statistics::sum_bytes +
                                 8 * n_edge * sizeof(double) +
                                 3 * graph.n_node() * graph.n_port() * sizeof(double) +
                                 graph.n_node() * config.d_model * sizeof(float);
-  const Engines engines = run.settings.engines();
+  const Engines engines = run.settings.engines;
   return Forward::bytes(config, n_column, false) +
          Forward::loss_bytes(config, n_column, run.n_thread) +
          HeadAblation::bytes(config, n_column, run.n_thread, engines) +

@@ -43,6 +43,32 @@ constexpr const char* what_tasks_need =
     "By task: the fewest edges found that keep 90 % of the margin, and what single edges change "
     "it.";
 
+TaskTable circuit_table(const ResultsGroup& group) {
+  TaskTable table{{"edges for 90 % of the margin", "strongest edge between heads"}, {}};
+  for (std::size_t task = 0; task < group.dimension("task").size(); ++task) {
+    const double fewest = group.values("circuit_edges_90")(task);
+    const bool can_do = group.values("can_do")(task) == 1;
+    table.rows.push_back({task_name(group, task),
+                          {can_do && !std::isnan(fewest) ? number_text(fewest, 0) : "–",
+                           can_do ? strongest_path(group, task) : "–"}});
+  }
+  return table;
+}
+
+/// The fewest edges of the sparsest circuit.
+std::string paths_found(const ResultsGroup& group) {
+  const Array &fewest = group.values("circuit_edges_90"), &can_do = group.values("can_do");
+  std::optional<std::size_t> sparsest;
+  for (std::size_t task = 0; task < fewest.size(); ++task) {
+    if (can_do(task) == 0 || std::isnan(fewest(task))) continue;
+    if (!sparsest || fewest(task) < fewest(*sparsest)) sparsest = task;
+  }
+  if (!sparsest) return "No task has a circuit: the model is not shown to do one that edges carry.";
+  return "The sparsest circuit is that of " + task_name(group, *sparsest) + ": " +
+         number_text(fewest(*sparsest), 0) + " of " +
+         number_text(group.dimension("step").values.back(), 0) + " edges keep 90 % of the margin.";
+}
+
 /// A line for each of the first tasks.
 std::vector<std::string> task_lines(const ResultsGroup& group) {
   return first_task_lines(group, "circuit_edges_90",
@@ -62,7 +88,10 @@ Presentation paths_presentation() {
           .describe =
               [](const Results& results) {
                 Description description;
-                description.add("Paths", what_tasks_need, task_lines(results.group("paths")));
+                const ResultsGroup& group = results.group("paths");
+                description.found = paths_found(group);
+                description.tasks = circuit_table(group);
+                description.add("Paths", what_tasks_need, task_lines(group));
                 return description;
               },
           .edges = {{.title = "What it reads, and what reads it",

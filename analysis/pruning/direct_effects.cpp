@@ -24,7 +24,7 @@ void DirectEffects::end(const Matrix& resid_final, DocumentStatistics& statistic
   for (const LayerWeights& layer : model_.layers) b_O += layer.b_O;
   const Index n = next_.directions.n_cols;
   const ByToken bias = effects_of(arma::repmat(b_O, 1, n)), total = effects_of(resid_final);
-  const std::vector<double> scales = final_scales(resid_final, config.layer_norm_epsilon);
+  const std::vector<double> scales = final_scales(model_, resid_final);
 
   Array& heads = statistics.row("direct_head", {config.n_layer, config.n_head});
   Array& parts = statistics.row("direct_part", {config.n_layer + n_direct_part});

@@ -142,7 +142,10 @@ Figure importance_figure(const ResultsGroup& group) {
               "Each point is a head; up, the loss increase measured when it is set to zero, with "
               "its 95 % interval. Across, left: the importance of Michel et al., the mean over "
               "documents of |sum of z.g|; right: signed importance, the loss increase that the "
-              "gradient predicts. ρ: Spearman's rank correlation. The six heads furthest out are "
+              "gradient predicts; on the grey line the prediction would be exact. The left "
+              "importance has "
+              "no sign and predicts no increase, so it has no such line. ρ: Spearman's rank "
+              "correlation. The six heads furthest out are "
               "named.",
           .source = michel,
           .content = Chart{.panels = {absolute, prediction},

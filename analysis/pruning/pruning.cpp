@@ -31,7 +31,7 @@ const AnalysisInfo pruning_info{
 };
 
 /// Copies the z of a layer at the positions [first, end).
-/// @param z  per layer, d_model x at least end.
+/// @param z  per layer, d_z x at least end.
 void copy_z(const LayerView& view, Index first, Index end, std::vector<Matrix>& z) {
   z[view.layer].cols(first, end - 1) = view.z.cols(first, end - 1);
 }
@@ -123,7 +123,7 @@ class Pruning : public CorpusAnalysis {
   std::set<Index> ablated_;  // of those, the documents whose heads are ablated
 
   int pass_ = 0;
-  std::vector<Vector> mean_z_;  // per layer, d_model
+  std::vector<Vector> mean_z_;  // per layer, d_z
   std::vector<Donor> donors_;
   std::vector<HeadMask> masks_;
   std::vector<std::vector<CurvePoint>> mask_users_;  // the orders and steps of each mask
@@ -134,9 +134,9 @@ class Pruning : public CorpusAnalysis {
 /// Sums z over the positions after 0.
 void Pruning::add_mean_z(const LayerView& view, DocumentStatistics& statistics) const {
   const ModelConfig& config = model_.config;
-  Array& sum = statistics.sum("z", {config.n_layer, config.d_model});
+  Array& sum = statistics.sum("z", {config.n_layer, config.d_z()});
   for (Index t = 1; t < view.n_token; ++t) {
-    for (Index i = 0; i < config.d_model; ++i) sum(view.layer, i) += view.z(i, t);
+    for (Index i = 0; i < config.d_z(); ++i) sum(view.layer, i) += view.z(i, t);
   }
   if (view.layer == 0) {
     statistics.sum("z_count", {1})(0) += static_cast<double>(view.n_token - 1);
@@ -148,13 +148,13 @@ void Pruning::add_mean_z(const LayerView& view, DocumentStatistics& statistics) 
 /// Reads mean z from pass 0 and the lengths of the pieces of ablated documents.
 void Pruning::prepare_ablation(const Statistics& earlier) {
   const ModelConfig& config = model_.config;
-  mean_z_.assign(config.n_layer, Vector(config.d_model, arma::fill::zeros));
+  mean_z_.assign(config.n_layer, Vector(config.d_z(), arma::fill::zeros));
   donors_.clear();
   if (!earlier.has("z")) return;
   const Array sum = earlier.total("z");
   const double count = earlier.total("z_count")(0);
   for (Index l = 0; l < mean_z_.size(); ++l) {
-    for (Index i = 0; i < config.d_model; ++i) {
+    for (Index i = 0; i < config.d_z(); ++i) {
       mean_z_[l](i) = static_cast<float>(sum(l, i) / count);
     }
   }
@@ -231,7 +231,7 @@ class Pruning::Effects : public PieceObserver {
       const Donor& donor = others[choice];
       if (donor.n_token <= donor_length_) continue;
       if (donor_z_.empty()) {
-        donor_z_.assign(config_.n_layer, Matrix(config_.d_model, n_token, arma::fill::zeros));
+        donor_z_.assign(config_.n_layer, Matrix(config_.d_z(), n_token, arma::fill::zeros));
       }
       const Index reach = std::min(n_token, donor.n_token);
       LayerFunction copy(
@@ -246,7 +246,7 @@ class Pruning::Effects : public PieceObserver {
     const Index n_head = config_.n_head, n_token = tokens_.size();
     std::vector<HeadVariant> variants;
     for (Index l = 0; l < config_.n_layer; ++l) {
-      const blas::ConstView mean(analysis_.mean_z_[l].memptr(), config_.d_model, n_token, 0);
+      const blas::ConstView mean(analysis_.mean_z_[l].memptr(), config_.d_z(), n_token, 0);
       for (Index h = 0; h < n_head; ++h) {
         std::vector<Index> others(n_head);
         std::iota(others.begin(), others.end(), 0);
@@ -338,9 +338,8 @@ class Pruning::Effects : public PieceObserver {
   std::size_t block_;  // of the piece's document
   DocumentStatistics& statistics_;
   std::optional<DirectEffects> direct_effects_;  // none: the document is not ablated
-  std::vector<Matrix>
-      donor_z_;             // per layer, d_model x n_token; empty if there is no other document
-  Index donor_length_ = 0;  // positions filled by donors
+  std::vector<Matrix> donor_z_;  // per layer, d_z x n_token; empty if there is no other document
+  Index donor_length_ = 0;       // positions filled by donors
 };
 
 // Pass 2 ------------------------------------------------------------------------------------------
@@ -426,7 +425,7 @@ std::unique_ptr<PieceObserver> Pruning::begin_piece(const Piece& piece,
 
 std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;
-  const std::uint64_t n_head_total = run.n_head_total(), values = config.d_model * run.n_token;
+  const std::uint64_t n_head_total = run.n_head_total(), values = config.d_z() * run.n_token;
   const auto& options = run.settings.own<PruningOptions>();
   const std::uint64_t n_document = options.n_document_ablated(run.n_document);
   const bool has_others = n_document < options.n_document_used(run.n_document);
@@ -443,7 +442,7 @@ std::uint64_t memory(const RunShape& run) {
                             n_precision_sample;
   const std::uint64_t direct =
       2 * values * sizeof(float) + (n_head_total + config.n_layer) * run.n_token * sizeof(double);
-  const Engines engines = run.settings.engines();
+  const Engines engines = run.settings.engines;
   return HeadAblation::bytes(config, run.n_token, run.n_thread, engines,
                              run.settings.ablation(config.d_vocab).sample, has_others) +
          std::max(HeadGradient::bytes(config, run.n_token, run.n_thread, engines),

@@ -27,6 +27,19 @@ std::string one_head_line(const ResultsGroup& group) {
          number_text(group.values("n_harmless")(0), 0) + " of " + number_text(n_interval, 0) + ".";
 }
 
+std::string matter_text(const ResultsGroup& group) {
+  const Array cost = group.values("loss_increase").part(0);
+  const std::optional<std::size_t> most = largest(cost.values);
+  if (!most) return "";
+  const std::string text = head_text(*most, cost.shape[1]) +
+                           " matters most: without it the loss rises by " +
+                           number_text(cost.values[*most], 3) + " nats.";
+  const double n_interval = group.values("n_interval")(0);
+  if (n_interval == 0) return text;
+  return text + " " + number_text(group.values("n_harmless")(0), 0) + " of " +
+         number_text(n_interval, 0) + " heads can each go without measurable loss.";
+}
+
 std::string many_heads_line(const ResultsGroup& group) {
   if (!group.has("prunable_share")) return "";
   const Array& share = group.values("prunable_share");
@@ -62,6 +75,8 @@ std::string phases_line(const ResultsGroup& group) {
 Description description(const Results& results) {
   const ResultsGroup& group = results.group("pruning");
   Description description;
+  description.headline.matter = matter_text(group);
+  description.found = description.headline.matter;
   description.add("Pruning one head", one_head_line(group));
   description.add("Pruning many", many_heads_line(group));
   description.add("Two phases", phases_line(group));

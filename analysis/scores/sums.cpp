@@ -110,6 +110,10 @@ std::string relation_offsets_name(const std::string& relation) {
   return "relation_offsets." + relation;
 }
 
+std::string relation_classes_name(const std::string& relation) {
+  return "relation_classes." + relation;
+}
+
 std::string relation_test_name(const std::string& relation, Index direction) {
   return relation + "." + std::to_string(direction);
 }

@@ -7,7 +7,7 @@
 
 #include "headscope/estimate.hpp"
 #include "headscope/statistics.hpp"
-#include "scores/pattern.hpp"
+#include "scores/words.hpp"
 
 /// The sums that classification keeps over a corpus, and the scores made from them.
 ///
@@ -64,7 +64,10 @@ std::string weight_name(const std::string& name);
 std::string relation_hits_name(const std::string& relation);     ///< block, direction, layer, head
 std::string relation_count_name(const std::string& relation);    ///< block, direction
 std::string relation_offsets_name(const std::string& relation);  ///< block, direction, word offset
-/// Name of the paired test of a relation in one direction; rule o is the word offset o.
+std::string relation_classes_name(
+    const std::string& relation);  ///< block, direction, Arc::nearest_class
+/// Name of the paired test of a relation in one direction; rule o is the word offset o, rule
+/// longest_offset + 1 + c the nearest earlier word of class c.
 std::string relation_test_name(const std::string& relation, Index direction);
 
 /// Sum of the rules for coreference: block, rule, mention (all, pronouns).
@@ -74,6 +77,9 @@ inline constexpr const char* pronoun_test_name = "coreference_pronoun";
 
 /// The best fixed offset is at most this many words. Longer arcs still count as arcs.
 inline constexpr Index longest_offset = 64;
+
+/// Rules of the paired test of a relation: offsets, then word classes.
+inline constexpr Index n_relation_rule = longest_offset + 1 + n_word_class;
 
 /// The documents that a value is computed from.
 enum class Half { all, even, odd };

@@ -21,6 +21,26 @@ const std::map<std::string, Agreement> pronoun_agreement{
     {"ours", {"", "Plur"}},        {"ourselves", {"", "Plur"}},
 };
 
+void add_classes(const Piece& piece, WordStructure& words) {
+  bool is_tagged = false;
+  std::vector<Index> of_token(piece.tokens.size(), no_position);
+  for (Index i = 0; i < piece.words.size(); ++i) {
+    is_tagged = is_tagged || !piece.words[i].upos.empty();
+    words.word_class.push_back(word_class_of(piece.words[i].upos));
+    for (const Index token : words.tokens[i]) of_token[token] = words.word_class.back();
+  }
+  if (is_tagged) words.token_class = std::move(of_token);
+}
+
+/// The arc's `nearest_class`.
+Index nearest_class(const Arc& arc, const std::vector<Index>& word_class) {
+  const Index sought = word_class[arc.earlier];
+  for (Index between = arc.earlier + 1; between < arc.later; ++between) {
+    if (word_class[between] == sought) return no_position;
+  }
+  return sought;
+}
+
 void add_arcs(const Piece& piece, WordStructure& words) {
   words.has_dependencies = piece.has_dependencies;
   if (!piece.has_dependencies) return;
@@ -32,6 +52,7 @@ void add_arcs(const Piece& piece, WordStructure& words) {
     words.arcs.push_back(
         {std::max(head, dependent), std::min(head, dependent), word.relation,
          dependent > head ? ArcDirection::dependent_to_head : ArcDirection::head_to_dependent});
+    words.arcs.back().nearest_class = nearest_class(words.arcs.back(), words.word_class);
   }
 }
 
@@ -138,6 +159,12 @@ const char* coreference_rule_name(CoreferenceRule rule) {
   return names[static_cast<std::size_t>(rule)];
 }
 
+Index word_class_of(const std::string& upos) {
+  const auto found = std::ranges::find(word_classes, upos, &WordClass::name);
+  return found == word_classes.end() ? no_position
+                                     : static_cast<Index>(found - word_classes.begin());
+}
+
 Agreement agreement_of(const Word& word) {
   Agreement agreement;
   if (word.upos == "PRON") {
@@ -160,6 +187,7 @@ WordStructure word_structure(const Piece& piece) {
     if (tokens.empty()) ++words.n_unaligned;
     words.tokens.push_back(std::move(tokens));
   }
+  add_classes(piece, words);
   add_arcs(piece, words);
   add_references(piece, words);
   mark_sentences(piece, words);
@@ -236,6 +264,35 @@ Ratio dependency_alignment_baseline(const WordStructure& words) {
     ++n_earlier;
   }
   return alignment;
+}
+
+std::array<Ratio, n_word_class> word_class_shares(const Matrix& pattern,
+                                                  const std::vector<Index>& token_class) {
+  // The last place takes the attention on words of no class.
+  std::array<double, n_word_class + 1> mass{};
+  std::vector<Index> place(token_class.size());
+  std::ranges::transform(token_class, place.begin(),
+                         [](Index each) { return std::min(each, n_word_class); });
+  for (Index q = 2; q < pattern.n_cols; ++q) {
+    const float* const weights = pattern.colptr(q);
+    for (Index k = 1; k <= q; ++k) mass[place[k]] += weights[k];
+  }
+  double all = 0;
+  for (const double each : mass) all += each;
+  std::array<Ratio, n_word_class> shares;
+  for (Index i = 0; i < n_word_class; ++i) shares[i] = {mass[i], all};
+  return shares;
+}
+
+std::array<Ratio, n_word_class> word_class_baselines(const std::vector<Index>& token_class) {
+  std::array<Ratio, n_word_class> shares;
+  std::array<double, n_word_class> n_key{};
+  for (Index q = 1; q < token_class.size(); ++q) {
+    if (token_class[q] != no_position) ++n_key[token_class[q]];
+    if (q < 2) continue;
+    for (Index i = 0; i < n_word_class; ++i) shares[i] += {n_key[i], static_cast<double>(q)};
+  }
+  return shares;
 }
 
 Ratio coreference_accuracy(const std::vector<Index>& largest,

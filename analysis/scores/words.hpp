@@ -14,12 +14,41 @@ namespace headscope {
 /// The end of an arc that comes later and attends back to the other.
 enum class ArcDirection { dependent_to_head, head_to_dependent };
 
+/// The universal parts of speech but PUNCT, as CoNLL-U names them, and in plain words.
+inline constexpr Index n_word_class = 16;
+struct WordClass {
+  const char *name, *words;
+};
+inline constexpr std::array<WordClass, n_word_class> word_classes{{
+    {"ADJ", "adjectives"},
+    {"ADP", "adpositions"},
+    {"ADV", "adverbs"},
+    {"AUX", "auxiliaries"},
+    {"CCONJ", "coordinating conjunctions"},
+    {"DET", "determiners"},
+    {"INTJ", "interjections"},
+    {"NOUN", "nouns"},
+    {"NUM", "numerals"},
+    {"PART", "particles"},
+    {"PRON", "pronouns"},
+    {"PROPN", "proper nouns"},
+    {"SCONJ", "subordinating conjunctions"},
+    {"SYM", "symbols"},
+    {"VERB", "verbs"},
+    {"X", "words of another class"},
+}};
+/// Its place among word_classes; no_position for PUNCT, no part of speech and any other text.
+Index word_class_of(const std::string& upos);
+
 /// A dependency arc, read from its later word to its earlier one.
 struct Arc {
   Index later = 0;
   Index earlier = 0;
   std::string relation;
   ArcDirection direction = ArcDirection::dependent_to_head;
+  /// The class of the earlier word, if it is the nearest word of its class before the later;
+  /// no_position otherwise. Only a rule that takes the nearest word of this class finds the arc.
+  Index nearest_class = no_position;
 };
 
 /// Simple rules for the mention that a mention goes back to. `nearest`: the nearest preceding one,
@@ -59,6 +88,8 @@ struct WordStructure {
   bool has_dependencies = false;           ///< the document has; a piece may be without arcs
   std::vector<CoreferenceQuery> references;
   std::vector<SentencePronoun> sentence;  ///< of each token of the piece
+  std::vector<Index> word_class;          ///< of each word, along word_classes
+  std::vector<Index> token_class;         ///< of each token; empty if no word has a part of speech
   Index n_unaligned = 0;                  ///< words without a token
 };
 
@@ -82,6 +113,15 @@ Ratio dependency_alignment(const arma::mat& attention, const WordStructure& word
 
 /// The same for a head that spreads evenly over the earlier words.
 Ratio dependency_alignment_baseline(const WordStructure& words);
+
+/// Attention on the tokens of each word class over the attention on all keys but the sink, queries
+/// q >= 2.
+/// @param token_class  of WordStructure, not empty.
+std::array<Ratio, n_word_class> word_class_shares(const Matrix& pattern,
+                                                  const std::vector<Index>& token_class);
+
+/// Each class's share of the keys 1 .. q, over all queries q >= 2.
+std::array<Ratio, n_word_class> word_class_baselines(const std::vector<Index>& token_class);
 
 /// Share of mentions whose most attended earlier word is the head word of an antecedent.
 Ratio coreference_accuracy(const std::vector<Index>& largest,

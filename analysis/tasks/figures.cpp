@@ -15,19 +15,21 @@ namespace {
 constexpr std::size_t most_panels = 12;
 
 const char* const first_tasks =
-    " The first tasks that some head changes, at most 12 and in whole rows.";
+    " The first tasks of which some head loses margin by both ablations, at most 12 and in whole "
+    "rows.";
 
 std::string head_name(const ResultsGroup& group, std::size_t head_index) {
   return head_text(head_index, group.dimension("head").size());
 }
 
-/// Tasks whose margin changes significantly without some head.
+/// Tasks that the model is shown to do and of which some head loses margin by both ablations.
 std::vector<std::size_t> tasks_with_heads(const ResultsGroup& group) {
-  const Array q = group.values("margin_change_q").part(0);
+  const Array& least = group.values("share_lost_least");
   std::vector<std::size_t> found;
-  for (std::size_t task = 0; task < q.shape[0]; ++task) {
-    if (std::ranges::any_of(q.part(task).values, [](double each) { return each < significant_q; }))
+  for (std::size_t task = 0; task < least.shape[0]; ++task) {
+    if (std::ranges::any_of(least.part(task).values, [](double each) { return each > 0; })) {
       found.push_back(task);
+    }
   }
   return found;
 }
@@ -41,80 +43,103 @@ std::vector<std::size_t> shown_tasks(const ResultsGroup& group) {
 
 Figure heads_figure(const ResultsGroup& group) {
   constexpr std::size_t most_named = 40;  // of more heads, the first of each layer
-  const Array change = group.values("margin_change").part(0),
-              q = group.values("margin_change_q").part(0);
   const std::vector<std::size_t> tasks = tasks_with_heads(group);
-  const std::size_t n_head_total = change.size() / change.shape[0];
+  const std::size_t n_head = group.dimension("head").size(),
+                    n_head_total = n_head * group.dimension("layer").size();
   Heatmap map{.row_title = "task",
               .column_title = "head",
-              .value_title = "margin change (of the task's largest)",
-              .scale = ColourScale::diverging};
+              .value_title = "change of the margin (share of it)",
+              .scale = ColourScale::diverging,
+              .low = -1,
+              .high = 1};
   for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-    const bool named =
-        n_head_total <= most_named || head_index % group.dimension("head").size() == 0;
+    const bool named = n_head_total <= most_named || head_index % n_head == 0;
     map.column_labels.push_back(named ? head_name(group, head_index) : "");
   }
-  HeatmapPanel panel{"", Array({tasks.size(), n_head_total}), Array({tasks.size(), n_head_total})};
-  for (std::size_t row = 0; row < tasks.size(); ++row) {
-    map.row_labels.push_back(task_name(group, tasks[row]));
-    const std::vector<double> changes = change.part(tasks[row]).values,
-                              q_values = q.part(tasks[row]).values;
-    double most = 0;
-    for (const double each : changes) most = std::fmax(most, std::abs(each));
-    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-      panel.values(row, head_index) = changes[head_index] / most;
-      panel.marked(row, head_index) = q_values[head_index] < significant_q ? 1 : 0;
+  for (const std::size_t task : tasks) map.row_labels.push_back(task_name(group, task));
+  for (std::size_t ablation = 0; ablation < n_task_ablation; ++ablation) {
+    const Array change = group.values("margin_change").part(ablation),
+                q = group.values("margin_change_q").part(ablation);
+    HeatmapPanel panel{group.labels("ablation")[ablation] + " ablation",
+                       Array({tasks.size(), n_head_total}), Array({tasks.size(), n_head_total})};
+    for (std::size_t row = 0; row < tasks.size(); ++row) {
+      const double margin = group.values("margin")(tasks[row]);
+      const std::vector<double> changes = change.part(tasks[row]).values,
+                                q_values = q.part(tasks[row]).values;
+      for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
+        panel.values(row, head_index) = std::clamp(changes[head_index] / margin, -1.0, 1.0);
+        panel.marked(row, head_index) = q_values[head_index] < significant_q ? 1 : 0;
+      }
     }
+    map.panels.push_back(std::move(panel));
   }
-  map.panels.push_back(std::move(panel));
   return {.name = "tasks_heads",
           .group = group.name,
           .title = "What each task loses without a head",
           .caption =
               "Mean margin (log probability of the good side minus that of the bad side) with the "
-              "head set to zero, minus that of the whole model, as a share of the task's largest "
-              "change. A dot marks changes with q < 0.05 over all heads and tasks (paired t-test, "
-              "Benjamini-Hochberg); tasks that no head changes are left out.",
+              "head ablated, minus that of the whole model, as a share of the task's margin; "
+              "changes beyond the margin have the colour of 1. A dot marks changes with q < 0.05 "
+              "over all heads and tasks (paired t-test, Benjamini-Hochberg). Tasks that the model "
+              "is not shown to do, or of which no head loses margin by both ablations, are left "
+              "out.",
           .source = "Warstadt et al. 2020; Michel et al. 2019",
           .content = std::move(map)};
 }
 
+/// The heads that both ablations find, by the smaller share, the largest first.
+std::vector<std::size_t> carriers(const ResultsGroup& group, std::size_t task, std::size_t most) {
+  const std::vector<double> least = group.values("share_lost_least").part(task).values;
+  std::vector<std::size_t> order(least.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::erase_if(order, [&](std::size_t i) { return !(least[i] > 0); });
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return least[i]; });
+  order.resize(std::min(most, order.size()));
+  return order;
+}
+
 Figure carriers_figure(const ResultsGroup& group) {
   constexpr std::size_t most_heads = 5;
+  constexpr double apart = 0.1;
   const Variable& change = group.variable("margin_change");
   const std::size_t n_task = change.values.shape[1],
-                    n_head_total = change.values.size() / 2 / n_task;
+                    n_head_total = change.values.size() / n_task_ablation / n_task;
   std::vector<std::string> places;
   for (std::size_t i = 1; i <= most_heads; ++i) places.push_back(std::to_string(i));
   std::vector<ChartPanel> panels;
   for (const std::size_t task : shown_tasks(group)) {
-    std::vector<std::size_t> order(n_head_total);
-    std::iota(order.begin(), order.end(), task * n_head_total);
-    std::erase_if(order, [&](std::size_t i) { return std::isnan(change.values.values[i]); });
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return change.values.values[i]; });
-    order.resize(std::min(most_heads, order.size()));
-    Series heads = Series::points();
-    for (const std::size_t i : order) {
-      const Estimate change_of_head = change.estimate(i);
-      heads.add(static_cast<double>(heads.x.size()),
-                {-change_of_head.value, -change_of_head.high, -change_of_head.low});
-      heads.point_labels.push_back(head_name(group, i % n_head_total));
+    ChartPanel panel{task_name(group, task)};
+    const double margin = group.values("margin")(task);
+    for (std::size_t ablation = 0; ablation < n_task_ablation; ++ablation) {
+      Series heads = Series::points(group.labels("ablation")[ablation] + " ablation");
+      heads.shift = ablation == 0 ? -apart : apart;
+      for (const std::size_t head_index : carriers(group, task, most_heads)) {
+        const Estimate lost =
+            change.estimate((ablation * n_task + task) * n_head_total + head_index);
+        heads.add(static_cast<double>(heads.x.size()),
+                  {-lost.value / margin, -lost.high / margin, -lost.low / margin});
+        heads.point_labels.push_back(ablation == 1 ? head_name(group, head_index) : "");
+      }
+      heads.keep_intervals_of_all();
+      panel.series.push_back(std::move(heads));
     }
-    heads.keep_intervals_of_all();
-    panels.push_back({task_name(group, task), {std::move(heads)}});
+    panels.push_back(std::move(panel));
   }
-  return {.name = "tasks_best_heads",
-          .group = group.name,
-          .title = "The heads that carry each task",
-          .caption = std::string("The five heads without which the task loses most of its mean "
-                                 "margin, with 95 % intervals over resampled pairs.") +
-                     first_tasks,
-          .source = "Warstadt et al. 2020; Michel et al. 2019",
-          .content = Chart{.panels = std::move(panels),
-                           .x_title = "head, by margin lost",
-                           .y_title = "margin lost (nats per pair)",
-                           .x_labels = places,
-                           .own_axes = true}};
+  return {
+      .name = "tasks_best_heads",
+      .group = group.name,
+      .title = "The heads that carry each task",
+      .caption = std::string("Share of the mean margin lost without a head, by zero and by mean "
+                             "ablation, with 95 % intervals over resampled pairs. The five "
+                             "heads with the largest smaller share, of those that both "
+                             "ablations find.") +
+                 first_tasks,
+      .source = "Warstadt et al. 2020; Michel et al. 2019",
+      .content = Chart{.panels = std::move(panels),
+                       .x_title = "head, by the smaller share",
+                       .y_title = "share of the margin lost",
+                       .x_labels = places,
+                       .own_axes = true}};
 }
 
 /// A head per point; the ones furthest out along y are named.
@@ -131,12 +156,41 @@ std::vector<double> margin_lost(const ResultsGroup& group, std::size_t task) {
   return group.values("margin_change").part(0).part(task).mapped(std::negate()).values;
 }
 
+/// Heads by direct and total effect: those that later heads make up for, and the others.
+std::vector<Series> repair_series(const ResultsGroup& group, std::size_t task) {
+  const Array direct = group.values("direct_effect").part(task),
+              repair = group.values("self_repair").part(task);
+  const std::size_t n_head_total = direct.size();
+  const Variable &direct_variable = group.variable("direct_effect"),
+                 &repair_variable = group.variable("self_repair");
+  Series repaired = Series::points("made up for"), others = Series::points("other heads"),
+         diagonal{.label = "total effect as direct", .colour = no_colour};
+  std::vector<double> totals, sizes;
+  for (std::size_t i = 0; i < n_head_total; ++i) {
+    totals.push_back(direct.values[i] - repair.values[i]);
+    sizes.push_back(std::max(std::abs(direct.values[i]), std::abs(totals.back())));
+  }
+  const std::vector<std::string> names = furthest_names(sizes, group.dimension("head").size(), 3);
+  double low = 0, high = 0;
+  for (std::size_t i = 0; i < n_head_total; ++i) {
+    const std::size_t place = task * n_head_total + i;
+    const bool is_repaired =
+        direct_variable.estimate(place).low > 0 && repair_variable.estimate(place).low > 0;
+    Series& series = is_repaired ? repaired : others;
+    series.add(direct.values[i], totals[i]);
+    series.point_labels.push_back(names[i]);
+    low = std::fmin(low, direct.values[i]);
+    high = std::fmax(high, direct.values[i]);
+  }
+  diagonal.add(low, low);
+  diagonal.add(high, high);
+  return {std::move(diagonal), std::move(repaired), std::move(others)};
+}
+
 Figure direct_figure(const ResultsGroup& group) {
   std::vector<ChartPanel> panels;
   for (const std::size_t task : shown_tasks(group)) {
-    panels.push_back({task_name(group, task),
-                      {head_points(group, group.values("direct_effect").part(task).values,
-                                   margin_lost(group, task))}});
+    panels.push_back({task_name(group, task), repair_series(group, task)});
   }
   return {.name = "tasks_direct_total",
           .group = group.name,
@@ -144,15 +198,17 @@ Figure direct_figure(const ResultsGroup& group) {
           .caption =
               std::string(
                   "Each point is a head. Across: its own part of the difference between the good "
-                  "and the bad token's logits at the first token that differs. Up: the mean margin "
-                  "lost when it is set to zero. Heads high up at the left work through later "
-                  "heads; heads at the right and low down are made up for by later ones. The three "
-                  "heads furthest from 0 are named.") +
+                  "and the bad token's logits at the first token that differs. Up: how much of the "
+                  "difference is lost when it is set to zero. On the diagonal a head's total "
+                  "effect is its direct effect. Below it later parts make up for the head "
+                  "(self-repair; marked where the intervals of direct effect and repair lie above "
+                  "0); above it the head also works through later parts. The three heads furthest "
+                  "from 0 are named.") +
               first_tasks,
-          .source = "Elhage et al. 2021",
+          .source = "McGrath et al. 2023; Rushing & Nanda 2024",
           .content = Chart{.panels = std::move(panels),
                            .x_title = "direct effect (logits)",
-                           .y_title = "margin lost (nats per pair)",
+                           .y_title = "total effect (logits)",
                            .own_axes = true}};
 }
 
@@ -165,7 +221,8 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
   for (std::size_t task = 0; task < group.dimension("task").size(); ++task) {
     const std::string& name = group.variable("relation").text[task];
     const std::optional<std::size_t> relation = classification.dimension("relation").place_of(name);
-    if (!relation || panels.size() == most_panels) continue;
+    const bool is_shown = relation && group.values("has_margin")(task) == 1;
+    if (!is_shown || panels.size() == most_panels) continue;
     const Array accuracy = classification.values("relation_accuracy").part(*relation);
     std::vector<double> best = accuracy.part(0).values;
     for (std::size_t direction = 1; direction < accuracy.shape[0]; ++direction) {
@@ -179,19 +236,21 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
   }
   if (panels.empty()) return std::nullopt;
   panels.resize(panels_in_whole_rows(panels.size()));
-  return Figure{.name = "tasks_looks_does",
-                .group = group.name,
-                .title = "Where a head looks against what it does",
-                .caption =
-                    "Each point is a head. Across: how often its largest attention "
-                    "follows the task's relation in the corpus, the better of the two "
-                    "directions. Up: the mean margin the task loses when the head is set "
-                    "to zero. The three heads furthest from 0 are named. The first tasks "
-                    "that name a relation, at most 12 and in whole rows.",
-                .source = "Clark et al. 2019; Warstadt et al. 2020",
-                .content = Chart{.panels = std::move(panels),
-                                 .x_title = "relation accuracy",
-                                 .y_title = "margin lost (nats per pair)"}};
+  return Figure{
+      .name = "tasks_looks_does",
+      .group = group.name,
+      .title = "Where a head looks against what it does",
+      .caption =
+          "Each point is a head. Across: how often its largest attention "
+          "follows the task's relation in the corpus, the better of the two "
+          "directions. Up: the mean margin the task loses when the head is set "
+          "to zero. The three heads furthest from 0 are named. The first tasks "
+          "that the model is shown to do and that name a relation, at most 12 and in whole "
+          "rows.",
+      .source = "Clark et al. 2019; Warstadt et al. 2020",
+      .content = Chart{.panels = std::move(panels),
+                       .x_title = "relation accuracy",
+                       .y_title = "margin lost (nats per pair)"}};
 }
 
 }  // namespace

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
 #include <ranges>
 
 #include "base/number_text.hpp"
@@ -15,7 +19,110 @@ std::string task_text(const ResultsGroup& group, std::size_t task) {
   return name + " (margin " + margin_text(group.variable("margin").estimate(task)) + ")";
 }
 
-/// `L2H6 (62 %), L3H1 (20 %) and 3 more`; `none`; that the model is not shown to do the task.
+std::string what_tasks_need(const ResultsGroup& group) {
+  return "Heads without which a task loses at least " + percent(group.scalar("needed_from")) +
+         " of its margin, by zero and by mean ablation (q < 0.05 each). The shares are those lost "
+         "by zero and by mean ablation; the smaller one ranks the heads.";
+}
+
+constexpr const char* what_self_repair =
+    "Heads that later heads make up for: their direct effect and self-repair lie above 0 with 95 % "
+    "confidence. Named are the heads whose direct effect grows most without them (q < 0.05).";
+
+/// Heads with repair by `self_repair`, largest first: those that the backup pass ablated.
+std::vector<Index> heads_with_repair(const ResultsGroup& group, std::size_t task) {
+  const Array change = group.values("backup_change").part(task),
+              repair = group.values("self_repair").part(task);
+  std::vector<Index> heads;
+  for (Index unit = 0; unit < change.shape[0]; ++unit) {
+    const std::vector<double> of_unit = change.part(unit).values;
+    if (std::ranges::any_of(of_unit, [](double value) { return !std::isnan(value); })) {
+      heads.push_back(unit);
+    }
+  }
+  std::ranges::stable_sort(heads, std::greater(), [&](Index unit) { return repair.values[unit]; });
+  return heads;
+}
+
+/// `agreement: L3H1 (direct effect 1.2 logits, self-repair 0.8; L4H2 +0.4, L4H0 +0.2).`, for each
+/// task of which some head is made up for.
+std::vector<std::string> repair_lines(const ResultsGroup& group) {
+  constexpr std::size_t most_heads = 2, most_backups = 3, most_lines = 8;
+  const std::size_t n_head = group.dimension("head").size();
+  std::vector<std::string> lines;
+  for (std::size_t task = 0; task < group.dimension("task").size(); ++task) {
+    const std::vector<Index> heads = heads_with_repair(group, task);
+    if (heads.empty() || lines.size() == most_lines) continue;
+    const Array direct = group.values("direct_effect").part(task),
+                repair = group.values("self_repair").part(task),
+                change = group.values("backup_change").part(task);
+    const auto of_head = [&](Index unit) {
+      const auto backup = [&](Index head_index) {
+        return head_text(head_index, n_head) + " +" + number_text(change(unit, head_index), 2);
+      };
+      const std::vector<Index> backups = backup_heads(group, task, unit);
+      return head_text(unit, n_head) + " (direct effect " + number_text(direct.values[unit], 2) +
+             " logits, self-repair " + number_text(repair.values[unit], 2) + "; " +
+             (backups.empty() ? "no later head's direct effect grows"
+                              : first_joined(backups, most_backups, backup)) +
+             ")";
+    };
+    lines.push_back(task_name(group, task) + ": " + first_joined(heads, most_heads, of_head) + ".");
+  }
+  return lines;
+}
+
+/// A line for each of the first tasks.
+std::vector<std::string> task_lines(const ResultsGroup& group) {
+  return first_task_lines(group, "share_lost", [&](std::size_t task) {
+    return task_text(group, task) + ": " + needed_text(group, task) + ".";
+  });
+}
+
+TaskTable task_table(const ResultsGroup& group) {
+  TaskTable table{{"accuracy", "margin, nats", "heads that it needs (share of the margin lost)"},
+                  {}};
+  for (std::size_t task = 0; task < group.dimension("task").size(); ++task) {
+    const double accuracy = group.values("accuracy")(task);
+    const Estimate margin = group.variable("margin").estimate(task);
+    table.rows.push_back(
+        {task_name(group, task),
+         {std::isnan(accuracy) ? "–" : percent(accuracy),
+          std::isnan(accuracy) ? "–"
+                               : number_text(margin.value, 2) + " [" + number_text(margin.low, 2) +
+                                     ", " + number_text(margin.high, 2) + "]",
+          needed_text(group, task)}});
+  }
+  return table;
+}
+
+/// How many tasks the model is shown to do, and the head that most of them need.
+std::string tasks_found(const ResultsGroup& group) {
+  const std::size_t n_task = group.dimension("task").size();
+  std::map<Index, std::size_t> n_task_of_head;
+  std::size_t n_shown = 0;
+  for (std::size_t task = 0; task < n_task; ++task) {
+    if (group.values("has_margin")(task) == 0) continue;
+    ++n_shown;
+    for (const Index head_index : needed_heads(group, task)) ++n_task_of_head[head_index];
+  }
+  const std::string text =
+      "The model is shown to do " + std::to_string(n_shown) + " of " + count_text(n_task, "task");
+  if (n_task_of_head.empty()) return text + ".";
+  const auto most =
+      std::ranges::max_element(n_task_of_head, {}, [](const auto& count) { return count.second; });
+  return text + "; " + head_text(most->first, group.dimension("head").size()) + " is needed by " +
+         std::to_string(most->second) + " of them, more than or as many as any other head.";
+}
+
+double total(const ResultsGroup& group, const char* variable) {
+  double sum = 0;
+  for (const double value : group.values(variable).values) sum += value;
+  return sum;
+}
+
+}  // namespace
+
 std::string needed_text(const ResultsGroup& group, std::size_t task) {
   const double n_pair = group.values("n_pair")(task);
   if (n_pair == 0) return "no pair";
@@ -27,31 +134,13 @@ std::string needed_text(const ResultsGroup& group, std::size_t task) {
   constexpr std::size_t most = 3;
   const std::vector<Index> head_indices = needed_heads(group, task);
   if (head_indices.empty()) return "none";
-  const Array share = group.values("share_lost").part(task);
+  const Array &share = group.values("share_lost"), zero = share.part(0).part(task),
+              mean = share.part(1).part(task);
   return first_joined(head_indices, most, [&](Index head_index) {
-    return head_text(head_index, share.shape[1]) + " (" + percent(share.values[head_index]) + ")";
+    return head_text(head_index, zero.shape[1]) + " (" + percent(zero.values[head_index]) + ", " +
+           percent(mean.values[head_index]) + ")";
   });
 }
-
-std::string what_tasks_need(const ResultsGroup& group) {
-  return "Heads whose removal loses at least " + percent(group.scalar("needed_from")) +
-         " of a task's margin (by zero and by mean ablation, q < 0.05 each), and how much of it.";
-}
-
-/// A line for each of the first tasks.
-std::vector<std::string> task_lines(const ResultsGroup& group) {
-  return first_task_lines(group, "share_lost", [&](std::size_t task) {
-    return task_text(group, task) + ": " + needed_text(group, task) + ".";
-  });
-}
-
-double total(const ResultsGroup& group, const char* variable) {
-  double sum = 0;
-  for (const double value : group.values(variable).values) sum += value;
-  return sum;
-}
-
-}  // namespace
 
 std::string tasks_summary(const ResultsGroup& group) {
   const Array &accuracy = group.values("accuracy"), &n_pair = group.values("n_pair");
@@ -73,7 +162,10 @@ std::string tasks_summary(const ResultsGroup& group) {
     text += " Left out: " + count_text(static_cast<std::size_t>(n_too_long), "pair") +
             " longer than the context.";
   }
-  return text + "\n" + what_tasks_need(group) + "\n" + joined(task_lines(group), "\n");
+  text += "\n" + what_tasks_need(group) + "\n" + joined(task_lines(group), "\n");
+  const std::vector<std::string> repairs = repair_lines(group);
+  if (repairs.empty()) return text;
+  return text + "\n" + what_self_repair + "\n" + joined(repairs, "\n");
 }
 
 Presentation tasks_presentation() {
@@ -82,12 +174,22 @@ Presentation tasks_presentation() {
               [](const Results& results) {
                 Description description;
                 const ResultsGroup& group = results.group("tasks");
+                description.found = tasks_found(group);
+                description.tasks = task_table(group);
                 description.add("Tasks", what_tasks_need(group), task_lines(group));
+                std::vector<std::string> repairs = repair_lines(group);
+                if (!repairs.empty()) {
+                  description.add("Self-repair", what_self_repair, std::move(repairs));
+                }
                 return description;
               },
+          .scores = {{"Direct effect and self-repair on tasks", {"direct_effect", "self_repair"}}},
+          .nearest = {{.title = "Direct effects that change without it (logits)",
+                       .variable = "backup_change",
+                       .chance = {}}},
           .tables = {{"Tasks that need it",
-                      {"task", "margin lost", "needed from", "pairs"},
-                      "share_lost",
+                      {"task", "margin lost (smaller of zero and mean)", "needed from", "pairs"},
+                      "share_lost_least",
                       "needed_from",
                       "n_pair",
                       "has_margin"}},

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/number_text.hpp"
+#include "tasks/values.hpp"
 
 namespace headscope {
 namespace {
@@ -14,6 +15,9 @@ constexpr double needed_share = 0.10;
 
 const char* const warstadt = "Warstadt et al. 2020, BLiMP";
 const char* const ablation_source = "Michel et al. 2019; margins: Warstadt et al. 2020, BLiMP";
+const char* const repair_source =
+    "McGrath et al. 2023, The Hydra Effect; Rushing & Nanda 2024, Explorations of Self-Repair in "
+    "Language Models";
 const char* const by_pairs = "pairs resampled";
 
 const VariableTable variables{
@@ -43,15 +47,18 @@ const VariableTable variables{
      "Benjamini & Hochberg 1995"},
     {"accuracy_change", "ablation task layer head", "1",
      "accuracy with the head ablated minus that of the whole model", ablation_source},
-    {"share_lost", "task layer head", "1",
-     "share of the task's margin that is lost when the head is set to zero; no value where "
+    {"share_lost", "ablation task layer head", "1",
+     "share of the task's margin that is lost when the head is ablated; no value where "
      "margin_change_q of zero or of mean ablation is not below " +
          decimals(significant_q, 2) + ", or the model is not shown to do the task (has_margin)"},
+    {"share_lost_least", "task layer head", "1",
+     "the smaller share_lost of zero and mean ablation, by which heads are ranked"},
     Declaration::flag("has_margin", "task", {"no", "yes"},
                       "whether the model is shown to do the task, so that a head can lose a share "
                       "of its margin: the "
                       "intervals of accuracy and margin lie above one half and above 0"),
-    {"needed_from", "task", "1", "the share_lost from which on the task is said to need the head"},
+    {"needed_from", "task", "1",
+     "the share_lost_least from which on the task is said to need the head"},
     {"margin_change_first_order", "task layer head", "nats per pair",
      "first-order prediction of margin_change by zero ablation: mean over pairs of the negative "
      "sum over tokens of z times the gradient of the margin by z",
@@ -65,67 +72,24 @@ const VariableTable variables{
      "of the head's own part of the good token's logit minus the bad token's, the final layer "
      "norm's scale held fixed; pairs whose first word differs, or of which one side ends there, "
      "are left out (n_pair_direct)",
-     "Elhage et al. 2021"},
+     "Elhage et al. 2021", by_pairs},
+    {"self_repair", "task layer head", "logits",
+     "direct_effect plus the change, when the head is set to zero, of the good token's logit minus "
+     "the bad token's at the same place, over the same pairs; it holds the head's effects through "
+     "later parts and the final layer norm, and is called repair where the intervals of "
+     "direct_effect and self_repair lie above 0",
+     repair_source, by_pairs},
+    {"backup_change", "task unit_ablated unit", "logits",
+     "direct_effect of a later head when another head is set to zero, minus its direct_effect in "
+     "the whole model, by the final layer norm's scale of the whole model; for the heads with "
+     "repair, at most " +
+         std::to_string(most_repaired) + " of a task",
+     repair_source, by_pairs},
+    {"backup_change_q", "task unit_ablated unit", "probability",
+     "two-sided p-value of backup_change, by a paired t-test over pairs, adjusted over all "
+     "backup_change of the task",
+     "Student 1908; Benjamini & Hochberg 1995"},
 };
-
-/// One task's values; heads are ablation x layer x head or layer x head.
-struct TaskValues {
-  double n_pair = 0, n_pair_direct = 0;
-  std::vector<Estimate> means;   ///< accuracy, margin
-  std::vector<Estimate> change;  ///< of the margin
-  std::vector<double> p, correct_change, first_order, direct_effect;
-};
-
-std::vector<double> divided(const Array& sums, double count) {
-  return sums.mapped([count](double sum) { return sum / count; }).values;
-}
-
-/// @param n_effect  ablations times heads.
-TaskValues task_values(const Statistics& statistics, std::size_t task, std::size_t n_effect,
-                       const AnalysisSettings& settings) {
-  const TaskSums names(task);
-  TaskValues values;
-  values.means.resize(2);
-  values.change.resize(n_effect);
-  for (auto* each : {&values.p, &values.correct_change}) each->assign(n_effect, std::nan(""));
-  for (auto* each : {&values.first_order, &values.direct_effect}) {
-    each->assign(n_effect / n_task_ablation, std::nan(""));
-  }
-  if (!statistics.has(names.n_pair)) return values;
-
-  const Array n_pair = statistics.total(names.n_pair), margin = statistics.total(names.margin),
-              correct = statistics.total(names.correct),
-              change = statistics.total(names.margin_change);
-  const Bootstrap bootstrap =
-      Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
-  values.n_pair = weighted_sum(n_pair.values, bootstrap.whole());
-  values.means = bootstrap.estimates([&](const BootstrapCounts& weights) {
-    const double n = weighted_sum(n_pair.values, weights);
-    return std::vector<double>{weighted_sum(correct.values, weights) / n,
-                               weighted_sum(margin.values, weights) / n};
-  });
-  values.means[0] = with_score_interval(std::move(values.means[0]), values.n_pair);
-  values.change = bootstrap.estimates([&](const BootstrapCounts& weights) {
-    std::vector<double> mean(n_effect, 0);
-    const double n = weighted_sum(n_pair.values, weights);
-    for (std::size_t block = 0; block < n_document_block; ++block) {
-      if (weights[block] == 0) continue;
-      const double* const of_block = change.values.data() + block * n_effect;
-      for (std::size_t i = 0; i < n_effect; ++i) mean[i] += weights[block] * of_block[i] / n;
-    }
-    return mean;
-  });
-  const Array squared = statistics.total(names.squared_change);
-  for (std::size_t i = 0; i < n_effect; ++i) {
-    values.p[i] =
-        paired_t_p(values.n_pair, values.change[i].value * values.n_pair, squared.values[i]);
-  }
-  values.correct_change = divided(statistics.total(names.correct_change), values.n_pair);
-  values.first_order = divided(statistics.total(names.first_order), values.n_pair);
-  values.n_pair_direct = statistics.total(names.n_direct_effect)(0);
-  values.direct_effect = divided(statistics.total(names.direct_effect), values.n_pair_direct);
-  return values;
-}
 
 /// Fills the group; heads are by task.
 class ResultsBuilder {
@@ -173,6 +137,8 @@ class ResultsBuilder {
       return spearman(task.first_order, zero_change(task));
     });
     group_.add(variables["direct_effect"], values_, &TaskValues::direct_effect);
+    group_.add(variables["self_repair"], values_, &TaskValues::self_repair);
+    add_backups();
   }
 
  private:
@@ -186,31 +152,50 @@ class ResultsBuilder {
     return change;
   }
 
-  /// Whether the intervals show that the model does the task.
-  static bool can_do(const TaskValues& task) {
-    const Estimate &accuracy = task.means[0], &margin = task.means[1];
-    return accuracy.has_interval() && accuracy.low > 0.5 && margin.low > 0;
-  }
-
   void add_share_lost() {
     const Array& q = group_.values("margin_change_q");
-    Array share({tasks_.size(), config_.n_layer, config_.n_head}, std::nan("")),
-        has_margin({tasks_.size()});
-    for (std::size_t task = 0; task < tasks_.size(); ++task) {
-      if (!can_do(values_[task])) continue;
+    const std::size_t n_task = tasks_.size();
+    Array share({n_task_ablation, n_task, config_.n_layer, config_.n_head}, std::nan("")),
+        least({n_task, config_.n_layer, config_.n_head}, std::nan("")), has_margin({n_task});
+    for (std::size_t task = 0; task < n_task; ++task) {
+      if (!values_[task].can_do()) continue;
       has_margin(task) = 1;
       for (std::size_t head_index = 0; head_index < n_head_total(); ++head_index) {
         const auto [layer, head] = HeadIndex::of(head_index, config_.n_head);
         if (!(q(0, task, layer, head) < significant_q && q(1, task, layer, head) < significant_q)) {
           continue;
         }
-        share(task, layer, head) =
-            -values_[task].change[head_index].value / values_[task].means[1].value;
+        for (std::size_t ablation = 0; ablation < n_task_ablation; ++ablation) {
+          share(ablation, task, layer, head) =
+              -values_[task].change[ablation * n_head_total() + head_index].value /
+              values_[task].means[1].value;
+        }
+        least(task, layer, head) =
+            std::min(share(0, task, layer, head), share(1, task, layer, head));
       }
     }
     group_.add(variables["share_lost"], share);
+    group_.add(variables["share_lost_least"], least);
     group_.add(variables["has_margin"], has_margin);
     group_.add(variables["needed_from"], std::vector<double>(tasks_.size(), needed_share));
+  }
+
+  void add_backups() {
+    const std::size_t of_task = n_head_total() * n_head_total();
+    std::vector<Estimate> change(tasks_.size() * of_task);
+    std::vector<double> q(change.size(), std::nan(""));
+    for (std::size_t task = 0; task < tasks_.size(); ++task) {
+      const TaskValues& values = values_[task];
+      for (std::size_t i = 0; i < values.backup.size(); ++i) {
+        const std::size_t place = task * of_task +
+                                  values.repaired[i / n_head_total()] * n_head_total() +
+                                  i % n_head_total();
+        change[place] = values.backup[i];
+        q[place] = values.backup_q[i];
+      }
+    }
+    group_.add(variables["backup_change"], change);
+    group_.add(variables["backup_change_q"], q);
   }
 
   const std::vector<Task>& tasks_;
@@ -221,23 +206,20 @@ class ResultsBuilder {
 
 }  // namespace
 
-TaskSums::TaskSums(std::size_t task) {
-  const auto name = [&](const char* sum) { return sum + std::string(" ") + std::to_string(task); };
-  z = name("z");
-  n_token = name("n_token");
-  n_pair = name("n_pair");
-  margin = name("margin");
-  correct = name("correct");
-  margin_change = name("margin_change");
-  squared_change = name("squared_change");
-  correct_change = name("correct_change");
-  first_order = name("first_order");
-  direct_effect = name("direct_effect");
-  n_direct_effect = name("n_direct_effect");
+std::vector<Index> backup_heads(const ResultsGroup& group, std::size_t task, Index unit) {
+  const Array change = group.values("backup_change").part(task).part(unit),
+              q = group.values("backup_change_q").part(task).part(unit);
+  std::vector<Index> heads;
+  for (Index head_index = 0; head_index < change.size(); ++head_index) {
+    if (change(head_index) > 0 && q(head_index) < significant_q) heads.push_back(head_index);
+  }
+  std::ranges::stable_sort(heads, std::greater(),
+                           [&](Index head_index) { return change(head_index); });
+  return heads;
 }
 
 std::vector<Index> needed_heads(const ResultsGroup& group, std::size_t task) {
-  const Array share = group.values("share_lost").part(task);
+  const Array share = group.values("share_lost_least").part(task);
   const double from = group.values("needed_from")(task);
   std::vector<Index> needed;
   for (Index head_index = 0; head_index < share.size(); ++head_index) {
@@ -254,8 +236,7 @@ ResultsGroup tasks_results(const Statistics& statistics, const std::vector<Task>
   std::vector<std::string> names;
   for (std::size_t task = 0; task < tasks.size(); ++task) {
     names.push_back(tasks[task].name);
-    values.push_back(
-        task_values(statistics, task, n_task_ablation * config.n_layer * config.n_head, settings));
+    values.push_back(task_values(statistics, task, config, settings));
   }
   ResultsGroup group;
   group.name = "tasks";
@@ -263,6 +244,9 @@ ResultsGroup tasks_results(const Statistics& statistics, const std::vector<Task>
   group.add_dimension(Dimension::labels("task", names));
   group.add_dimension(Dimension::count("layer", config.n_layer));
   group.add_dimension(Dimension::count("head", config.n_head));
+  for (const char* const name : {"unit_ablated", "unit"}) {
+    group.add_dimension(Dimension::count(name, config.n_layer * config.n_head));
+  }
   ResultsBuilder builder(tasks, values, config, group);
   builder.add_tasks();
   builder.add_changes();

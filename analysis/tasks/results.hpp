@@ -9,6 +9,9 @@
 namespace headscope {
 
 inline constexpr std::size_t n_task_ablation = 2;  ///< zero, mean
+inline constexpr int backup_pass = 2;
+/// Heads of a task whose backup heads are looked for, at most: those with the most self-repair.
+inline constexpr std::size_t most_repaired = 10;
 
 /// Names of the sums of a task, by its number.
 struct TaskSums {
@@ -23,12 +26,25 @@ struct TaskSums {
   std::string correct;        ///< block, pairs with margin > 0
   std::string margin_change;  ///< block x ablation x layer x head, nats
   // Over all pairs.
-  std::string squared_change;   ///< ablation x layer x head, of the pairs' margin changes
-  std::string correct_change;   ///< ablation x layer x head, pairs with margin > 0 won
-  std::string first_order;      ///< layer x head, nats
-  std::string direct_effect;    ///< layer x head, logits
-  std::string n_direct_effect;  ///< 1, pairs with a direct effect
+  std::string squared_change;  ///< ablation x layer x head, of the pairs' margin changes
+  std::string correct_change;  ///< ablation x layer x head, pairs with margin > 0 won
+  std::string first_order;     ///< layer x head, nats
+  // Over the pairs with a direct effect.
+  std::string n_direct_effect;    ///< block, pairs
+  std::string direct_effect;      ///< block x layer x head, logits
+  std::string difference_change;  ///< block x layer x head, of the same logits by zero ablation
+  // Of the third pass, over the same pairs; repaired: place in repaired_heads.
+  std::string backup_change;   ///< block x repaired x head_index, logits
+  std::string squared_backup;  ///< repaired x head_index
 };
+
+/// The heads of a task whose ablation later heads make up for, by unit = layer * n_head + head: the
+/// intervals of their direct effect and self-repair lie above 0; those with the most self-repair,
+/// at most `most_repaired`, in the order of units. None if the model is not shown to do the task.
+/// The same for all shards.
+/// @param statistics  of the first two passes.
+std::vector<Index> repaired_heads(const Statistics& statistics, std::size_t task,
+                                  const ModelConfig& config, const AnalysisSettings& settings);
 
 /// Group `tasks` from the summed statistics.
 ResultsGroup tasks_results(const Statistics& statistics, const std::vector<Task>& tasks,
@@ -39,8 +55,16 @@ Presentation tasks_presentation();
 /// One sentence for the group's section.
 std::string tasks_summary(const ResultsGroup& group);
 
-/// The heads a task needs, by `share_lost`, greatest first.
+/// The heads a task needs, by `share_lost_least`, greatest first.
 std::vector<Index> needed_heads(const ResultsGroup& group, std::size_t task);
+
+/// `L2H6 (62 %, 40 %), L3H1 (20 %, 12 %) and 3 more`, shares lost by zero and by mean ablation;
+/// `none`; or why nothing can be said.
+std::string needed_text(const ResultsGroup& group, std::size_t task);
+
+/// The heads whose direct effect grows (q < 0.05) without a head, largest growth first.
+/// @param unit  of the ablated head.
+std::vector<Index> backup_heads(const ResultsGroup& group, std::size_t task, Index unit);
 
 /// The claim that heads that look along a relation are those a task about it needs, from the
 /// relations that classification found; nothing if no task has a relation.

@@ -34,6 +34,9 @@ class AnalysisSettings {
   std::uint64_t seed = 0;             ///< of all random numbers
   std::uint64_t n_bootstrap = 1000;   ///< resamples of documents behind each interval
   std::string precision = "float32";  ///< of products of weights: a Precision's name
+  std::string engine = "trial";       ///< that multiplies them: an Engine's word, or the fastest
+                                      ///< in a trial
+  Engines engines = {};               ///< those of the run, chosen by both
   std::uint64_t n_null = 100;         ///< random draws behind each null of weights-only analyses
 
   /// An analysis's own options. `Options` has a field with a default for each, and a `declare`
@@ -49,8 +52,6 @@ class AnalysisSettings {
     return found == own_.end() ? defaults : *std::any_cast<Options>(&found->second);
   }
 
-  /// The engines of this processor that keep the precision.
-  Engines engines() const;
   /// What the losses of ablated heads compute exactly.
   /// @param d_vocab  size of a vocabulary that may be sampled; 0: losses take all entries.
   AblationPrecision ablation(Index d_vocab) const;
@@ -154,6 +155,10 @@ struct PieceCost {
   double forward_passes = 1;  ///< its own work, as long as so many forward passes
 };
 
+/// What analyses of the corpus tell each other before a pass: by name, a text by head
+/// (layer * n_head + head).
+using HeadTexts = std::map<std::string, std::vector<std::string>>;
+
 /// An analysis of the corpus. The analyses of a run observe the same forward passes.
 class CorpusAnalysis : public Analysis {
  public:
@@ -162,6 +167,13 @@ class CorpusAnalysis : public Analysis {
   /// may begin with a later pass or piece.
   /// @param earlier  sums of the earlier passes over the whole corpus.
   virtual void begin_pass(int /*pass*/, const Statistics& /*earlier*/) {}
+
+  /// What this analysis knows of heads before its pass, for the other analyses of the run.
+  /// @param pass     that begins, of this analysis; the number of its passes before `finish`.
+  /// @param earlier  as in begin_pass.
+  virtual HeadTexts told_before(int /*pass*/, const Statistics& /*earlier*/) const { return {}; }
+  /// Called before begin_pass and before finish, with what all analyses of the run tell.
+  virtual void hear(const HeadTexts& /*told*/) {}
 
   /// Called before the forward pass of a document or of a piece of one.
   /// @param piece       outlives the observer.
@@ -197,7 +209,7 @@ struct AnalysisContext {
   const AnalysisSettings& settings;
   const TaskFiles* tasks = nullptr;  ///< null if no analysis needs them
   /// Shared by the run and its analyses, which compute in turn.
-  ComputeContext compute = settings.engines();
+  ComputeContext compute = settings.engines;
 };
 
 /// What an analysis's memory depends on.

@@ -11,7 +11,8 @@ namespace headscope {
 ///
 /// Computes only the causal half, in blocks of queries; threads over heads and blocks.
 ///
-/// @param qkv      3 (n_head d_head) x n_token: rows Q | K | V.
+/// @param qkv      ((n_head + 2 n_group) d_head) x n_token: rows Q | K | V. n_group divides n_head:
+///                 head h reads keys and values h n_group / n_head.
 /// @param scale    scores are q.k * scale (ModelConfig::score_scale).
 /// @param z        (n_head d_head) x n_token, overwritten.
 /// @param pattern  n_token x n_token x n_head, overwritten, zero for keys after the query; null if

@@ -1,10 +1,18 @@
 #pragma once
 
+#include <cassert>
+
 #include "headscope/types.hpp"
 
 /// The few strided BLAS calls that heads need. A head is a block of rows of a larger matrix, so a
 /// view with a column stride needs no copy.
 namespace headscope::blas {
+
+/// In builds with assertions, ends the program if a part of a view reaches beyond it.
+inline void check_range([[maybe_unused]] Index first, [[maybe_unused]] Index count,
+                        [[maybe_unused]] Index size) {
+  assert(first <= size && count <= size - first);
+}
 
 /// Column-major view: element (r, c) is data[r + c * stride].
 struct ConstView {
@@ -20,8 +28,12 @@ struct ConstView {
       const Matrix& matrix)  // NOLINT(google-explicit-constructor): a matrix is a view of itself
       : data(matrix.memptr()), n_row(matrix.n_rows), n_col(matrix.n_cols), stride(matrix.n_rows) {}
 
-  ConstView rows(Index first, Index count) const { return {data + first, count, n_col, stride}; }
+  ConstView rows(Index first, Index count) const {
+    check_range(first, count, n_row);
+    return {data + first, count, n_col, stride};
+  }
   ConstView cols(Index first, Index count) const {
+    check_range(first, count, n_col);
     return {data + first * stride, n_row, count, stride};
   }
 };
@@ -40,8 +52,12 @@ struct View {
       : data(matrix.memptr()), n_row(matrix.n_rows), n_col(matrix.n_cols), stride(matrix.n_rows) {}
 
   operator ConstView() const { return {data, n_row, n_col, stride}; }
-  View rows(Index first, Index count) const { return {data + first, count, n_col, stride}; }
+  View rows(Index first, Index count) const {
+    check_range(first, count, n_row);
+    return {data + first, count, n_col, stride};
+  }
   View cols(Index first, Index count) const {
+    check_range(first, count, n_col);
     return {data + first * stride, n_row, count, stride};
   }
 };

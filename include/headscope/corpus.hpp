@@ -42,7 +42,7 @@ struct Piece {
   /// begins, in token-id files the document's number from 0. The second piece of a cut document
   /// ends in `/2`.
   std::string id;
-  TokenIds tokens;       ///< starts with `<|endoftext|>` if `prepend_bos`
+  TokenIds tokens;       ///< starts with the first token if `prepend_bos`
   bool has_bos = false;  ///< tokens[0] was prepended
   std::vector<std::string>
       token_text;  ///< bytes each token stands for; empty for token-id corpora without tokenizer
@@ -53,11 +53,11 @@ struct Piece {
 };
 
 /// A text as a document of one piece, however long.
-/// @throws DataError if it is to begin with `<|endoftext|>` and the tokenizer has none.
+/// @throws DataError if it is to begin with a first token and the tokenizer has none.
 Piece text_piece(const Tokenizer& tokenizer, const std::string& text, bool prepend_bos);
 
 struct CorpusOptions {
-  bool prepend_bos = true;  ///< put `<|endoftext|>` before each document
+  bool prepend_bos = true;  ///< put the tokenizer's first token before each document
   Index max_tokens =
       1024;  ///< context: longer documents are cut at sentence boundaries into several
   std::uint64_t max_documents = 0;  ///< 0: all
@@ -65,6 +65,17 @@ struct CorpusOptions {
   /// Sentences of a document where a CoNLL-U file has no `# newdoc` (before its first one); 0: all
   /// are one document.
   std::uint64_t document_sentences = 0;
+  /// Whether `<|endoftext|>` in plain text is text; else it ends a document.
+  bool literal_special_tokens = false;
+};
+
+/// What ends a document within plain text.
+inline constexpr std::string_view document_separator = "<|endoftext|>";
+
+/// A plain text in which `<|endoftext|>` ends documents.
+struct SeparatedFile {
+  std::string path;
+  std::uint64_t n_separator = 0;  ///< at least 1
 };
 
 /// A CoNLL-U file that is one document for want of `# newdoc`.
@@ -79,11 +90,11 @@ struct CorpusFolder {
   std::vector<std::string> taken, left;
 };
 
-/// Documents from files or folders: plain text (a blank line ends a document), CoNLL-U, or token
-/// ids in HDF5. Opening checks all files and finds where documents and their pieces begin; pieces
-/// are then read one at a time. Files ending in `.conllu` or `.conll` are CoNLL-U, files with the
-/// HDF5 signature (or ending in `.h5`) are token ids, all others are plain text; each may be
-/// compressed
+/// Documents from files or folders: plain text (a blank line or `<|endoftext|>` ends a document),
+/// CoNLL-U, or token ids in HDF5. Opening checks all files and finds where documents and their
+/// pieces begin; pieces are then read one at a time. Files ending in `.conllu` or `.conll` are
+/// CoNLL-U, files with the HDF5 signature (or ending in `.h5`) are token ids, all others are plain
+/// text; each may be compressed
 /// (`.gz`). Line ends may be LF, CR LF or CR.
 ///
 /// Documents longer than the context are cut into pieces, each tokenised by itself: CoNLL-U between
@@ -92,19 +103,20 @@ struct CorpusFolder {
 /// context is cut between tokens in plain text and truncated in CoNLL-U. Mentions and arcs that
 /// span several pieces are dropped.
 ///
-/// Plain text may hold any characters but NUL. A CoNLL-U file without `# newdoc` is one document
-/// (undivided_files), or with `document_sentences` one for every so many sentences.
+/// Plain text may hold any characters but NUL, in lines and documents of at most 64 MiB. A CoNLL-U
+/// file without `# newdoc` is one document (undivided_files), or with `document_sentences` one for
+/// every so many sentences.
 ///
 /// Token-id HDF5 files hold `tokens` (integers, all documents concatenated) and `offsets`
 /// (n_document + 1 positions); the ids are held in memory. Documents are cut where the context is
-/// full. A document that begins with `<|endoftext|>` gets no second one.
+/// full. A document that begins with the first token gets no second one.
 class Corpus {
  public:
   /// @param paths      files or folders; a folder stands for its .txt, .conllu, .conll and .h5
   /// files, also .gz, in name order, without READMEs and licences.
   /// @param tokenizer  may be null for token-id files only.
   /// @throws DataError naming file and line: unreadable, text not in its encoding, malformed
-  /// CoNLL-U, ids outside the vocabulary, no documents; or that <|endoftext|> is missing.
+  /// CoNLL-U, ids outside the vocabulary, no documents; or that there is no first token.
   /// @throws OptionError if max_tokens leaves no room for text, or the encoding is not known.
   Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer,
          const CorpusOptions& options);
@@ -126,6 +138,7 @@ class Corpus {
 
   /// In order.
   const std::vector<UndividedFile>& undivided_files() const;
+  const std::vector<SeparatedFile>& separated_files() const;
 
   /// SHA-256 over the files' bytes in reading order, lower-case hexadecimal.
   const std::string& sha256() const;

@@ -10,8 +10,7 @@
 /// Direct logit attribution: what each component of the model adds to a difference of logits.
 ///
 /// The residual stream x after the last layer is the sum of what embeddings, heads, the biases b_O
-/// and MLPs write. With the final LayerNorm's scale held fixed, a difference of logits is linear in
-/// x:
+/// and MLPs write. With the final norm's scale held fixed, a difference of logits is linear in x:
 ///
 ///   logit[a] - logit[b] = direction . x / scale + constant
 ///   u = W_U[:, a] - W_U[:, b]
@@ -19,8 +18,9 @@
 ///   scale = sqrt(variance(x) + epsilon)
 ///
 /// with gain and bias of ln_f. Subtracting the mean from the direction stands for subtracting it
-/// from x. A component that writes y has the direct effect direction . y / scale, in logits. The
-/// direct effects of all components and the constant add up to the difference.
+/// from x; RMSNorm subtracts none and has no bias. A component that writes y has the direct effect
+/// direction . y / scale, in logits. The direct effects of all components and the constant add up
+/// to the difference.
 ///
 /// Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits".
 namespace headscope {
@@ -55,9 +55,10 @@ class LogitAttribution {
   double mean_bias_ = 0;
 };
 
-/// The final LayerNorm's scale of every token: sqrt(variance + epsilon).
+/// The final norm's scale of every token: sqrt(variance + epsilon), or of RMSNorm
+/// sqrt(mean square + epsilon).
 /// @param resid_final  d_model x n, after the last layer.
-std::vector<double> final_scales(blas::ConstView resid_final, double epsilon);
+std::vector<double> final_scales(const Model& model, blas::ConstView resid_final);
 
 /// direction . y of every token, before the division by the scale.
 /// @param written     d_model x n, what a component of the model writes to the residual stream.
@@ -66,8 +67,8 @@ std::vector<double> final_scales(blas::ConstView resid_final, double epsilon);
 std::vector<double> direct_effects(blas::ConstView written, blas::ConstView directions);
 
 /// The same for every head of a layer, which writes W_O[h] z_h; b_O is no head's.
-/// @param W_O         d_model x d_model; head h at columns h * d_head.
-/// @param z           d_model x n, head h at rows h * d_head.
+/// @param W_O         d_model x d_z; head h at columns h * d_head.
+/// @param z           d_z x n, head h at rows h * d_head.
 /// @param directions  d_model x n.
 /// @return            n_head x n.
 /// @throws ShapeError if the shapes differ.

@@ -15,6 +15,7 @@ enum class Remedy {
   n_head,         ///< LoadOptions::n_head
   latin1,         ///< CorpusOptions::encoding = "latin1"
   utf16,          ///< CorpusOptions::encoding = "utf-16"
+  tokenizer,      ///< a tokenizer, which the model's files lack
   fewer_threads,  ///< blas::set_thread_count
 };
 
@@ -53,6 +54,12 @@ class ShapeError : public Error {
 class OptionError : public Error {
  public:
   OptionError(std::string_view option, std::string_view problem);
+
+  const std::string& option() const { return option_; }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  std::string option_, problem_;
 };
 
 /// `[768, 2304]`; `[]` for a scalar.

@@ -24,7 +24,8 @@ struct HeatmapPanel {
   Array marked{};  ///< row x column, not 0: the cell gets a dot; empty: none
 };
 
-/// One or more heat maps with a common colour scale.
+/// One or more heat maps. Their colour scale is common, but maps of heads that differ much in size
+/// have a scale each unless `high` is given.
 struct Heatmap {
   std::vector<HeatmapPanel> panels = {};
   std::string row_title = {}, column_title = {}, value_title = {};  ///< with units
@@ -43,6 +44,9 @@ struct Heatmap {
 /// @param low     of the colour scale; from the data when absent.
 Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels,
                  std::optional<double> low = {});
+
+/// The same of probabilities: all panels are on one scale, from 0 to the largest.
+Heatmap head_probabilities(std::string value_title, std::vector<HeatmapPanel> panels);
 
 /// A pattern's first tokens, query x key, without the keys after a query: these are empty.
 Array causal_part(const Array& pattern, std::size_t n_token);

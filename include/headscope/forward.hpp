@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,10 +22,11 @@ struct LayerView {
   Index n_token;             ///< columns
   const Matrix& resid_pre;   ///< d_model x n_token, residual stream entering the layer
   const Matrix& normalized;  ///< d_model x n_token, after ln_1
-  const Matrix& qkv;    ///< 3 d_model x n_token, rows Q | K | V, head h at rows h * d_head of each
+  const Matrix& qkv;  ///< d_qkv x n_token, rows Q | K | V; a head's first rows are q_row, k_row and
+                      ///< v_row of the config. With rotary positions Q and K are turned
   const Cube& pattern;  ///< key x query x head, probability; empty unless an observer wants it,
                         ///< and for batches of several sequences
-  const Matrix& z;      ///< d_model x n_token, head h at rows h * d_head
+  const Matrix& z;      ///< d_z x n_token, head h at rows h * d_head
   const Matrix& attention_output;  ///< d_model x n_token, W_O z + b_O
   const Matrix& resid_mid;         ///< d_model x n_token, after attention
   const Matrix& resid_post;        ///< d_model x n_token, after the MLP
@@ -32,8 +34,8 @@ struct LayerView {
 
 /// Memory for a layer's projections of a document or batch.
 struct ProjectionMemory {
-  float* qkv;      ///< 3 d_model x n_token, as LayerView::qkv
-  float* mlp_pre;  ///< d_mlp x n_token, hidden units before bias and activation
+  float* qkv;      ///< d_qkv x n_token, as LayerView::qkv
+  float* mlp_pre;  ///< d_in x n_token, hidden units (gate | up) before bias and activation
 };
 
 /// Watches a forward pass, a layer at a time.
@@ -51,11 +53,19 @@ class LayerObserver {
   virtual void observe_layer(const LayerView& view) = 0;
 };
 
-/// The GPT-2 forward pass. Keeps its buffers between calls; the work inside is threaded. The model
-/// must outlive it and be complete.
+/// What a forward pass computes otherwise than the model; an empty function changes nothing.
+struct ForwardChange {
+  /// Changes what enters the first layer, d_model x n_token.
+  std::function<void(Matrix& embeddings)> embeddings = {};
+  /// Changes a layer's z before W_O; qkv and z as in LayerView.
+  std::function<void(Index layer, const Matrix& qkv, Matrix& z)> z = {};
+};
+
+/// The forward pass. Keeps its buffers between calls; the work inside is threaded. The model must
+/// outlive it and be complete.
 ///
-/// Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners"; layout of
-/// Hugging Face's GPT-2.
+/// Sources: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners"; Touvron et
+/// al. 2023, "LLaMA: Open and Efficient Foundation Language Models"; as Hugging Face computes them.
 class Forward {
  public:
   /// @param context  its engine of passes multiplies weights, keys and values; OpenBLAS does for
@@ -74,7 +84,8 @@ class Forward {
                     std::span<LayerObserver* const> observers = {});
 
   /// The same for a batch. @throws ShapeError also if the batch's sequences and columns do not fit.
-  const Matrix& run(const SequenceBatch& batch, std::span<LayerObserver* const> observers = {});
+  const Matrix& run(const SequenceBatch& batch, std::span<LayerObserver* const> observers = {},
+                    const ForwardChange& change = {});
 
   /// Loss of predicting tokens 1 .. T-1 from the residual stream after the last layer.
   /// @param resid_final  d_model x n_token.

@@ -16,8 +16,8 @@ class Activations;
 /// How the loss depends on one layer's heads. References are valid only during the observer's call.
 struct LayerGradient {
   Index layer;
-  const Matrix& z;   ///< d_model x n_token, head h at rows h * d_head
-  const Matrix& dz;  ///< d_model x n_token, d L / d z in nats per unit of z; of a document, L is
+  const Matrix& z;   ///< d_z x n_token, head h at rows h * d_head
+  const Matrix& dz;  ///< d_z x n_token, d L / d z in nats per unit of z; of a document, L is
                      ///< the mean loss over its predicted tokens
 };
 
@@ -29,10 +29,10 @@ arma::mat z_dot_gradient(const LayerGradient& gradient, Index n_head);
 using LayerGradientObserver = std::function<void(const LayerGradient&)>;
 
 /// How L depends on what a layer's attention or MLP, or the unembedding, computes from the residual
-/// stream, before the LayerNorm between. References are valid only during the observer's call.
+/// stream, before the norm between. References are valid only during the observer's call.
 struct PortGradient {
   enum class Reader {
-    attention,  ///< values: d L / d qkv, 3 d_model x n_token
+    attention,  ///< values: d L / d (W_QKV x + b_QKV), d_qkv x n_token
     mlp,        ///< values: d L / d ln_2, d_model x n_token
     logits,     ///< values: d L / d ln_f, d_model x number of predictions, in their order
   };

@@ -9,34 +9,40 @@
 
 namespace headscope {
 
-/// One transformer layer. Weights are out x in.
+/// One transformer layer. Weights are out x in. What a model lacks is empty: biases (`qkv_bias`,
+/// `output_bias` and `mlp_bias` of its config), and biases of norms in a model with RMSNorm.
 struct LayerWeights {
-  Vector ln_1_gain, ln_1_bias;  ///< d_model
-  Matrix W_QKV;  ///< 3 d_model x d_model; rows Q | K | V, head h at rows h * d_head of each
-  Vector b_QKV;  ///< 3 d_model
-  Matrix W_O;    ///< d_model x d_model; head h at columns h * d_head
+  Vector ln_1_gain, ln_1_bias;  ///< d_model; before attention
+  /// d_qkv x d_model; rows Q (n_head d_head) | K (n_group d_head) | V (n_group d_head), the first
+  /// ones of a head at the config's q_row, k_row and v_row
+  Matrix W_QKV;
+  Vector b_QKV;  ///< d_qkv
+  Matrix W_O;    ///< d_model x d_z; head h at columns h * d_head
   Vector b_O;    ///< d_model
-  Vector ln_2_gain, ln_2_bias;  ///< d_model; empty in an attention-only model that lacks them
-  Matrix W_in;                  ///< d_mlp x d_model; empty in an attention-only model
-  Vector b_in;                  ///< d_mlp
-  Matrix W_out;                 ///< d_model x d_mlp; empty in an attention-only model
-  Vector b_out;                 ///< d_model
+  /// d_model; before the MLP. Empty in an attention-only model that lacks them
+  Vector ln_2_gain, ln_2_bias;
+  /// d_in x d_model; rows gate | up in a gated MLP. Empty in an attention-only model
+  Matrix W_in;
+  Vector b_in;   ///< d_in
+  Matrix W_out;  ///< d_model x d_mlp; empty in an attention-only model
+  Vector b_out;  ///< d_model
 };
 
-/// The weights of a GPT-2 model, all float32.
+/// The weights of a model, all float32.
 struct Model {
   ModelConfig config;
   Matrix W_E;  ///< token embedding, d_model x d_vocab; empty in an attention-only model
-  Matrix W_P;  ///< position embedding, d_model x n_ctx
+  Matrix W_P;  ///< position embedding, d_model x n_ctx; empty with rotary positions
   std::vector<LayerWeights> layers;
-  Vector ln_f_gain, ln_f_bias;  ///< d_model
+  Vector ln_f_gain, ln_f_bias;  ///< d_model; no bias with RMSNorm
   Matrix W_U;                   ///< untied unembedding, d_model x d_vocab; empty when tied to W_E
   Vector b_U;                   ///< unembedding bias, d_vocab; empty when there is none
 
   std::string path;    ///< the file it came from; empty when generated
   std::string sha256;  ///< of that file, or of an index and its shards, lower-case hexadecimal
   // Texts of the file's /tokenizer group (TokenizerFiles).
-  std::optional<std::string> tokenizer_vocab, tokenizer_merges, tokenizer_added_tokens;
+  std::optional<std::string> tokenizer_vocab, tokenizer_merges, tokenizer_added_tokens,
+      tokenizer_settings;
 
   /// Whether token embedding and MLP weights are present, as running text requires.
   bool is_complete() const;

@@ -13,8 +13,8 @@
 #include "headscope/config.hpp"
 #include "headscope/types.hpp"
 
-/// The one table of GPT-2's tensors: name, shape, component and the member that holds it. Loader,
-/// writer, random models, parameter counts and tests all read it.
+/// Each architecture has one table of tensors: name, shape, component and the member that holds it.
+/// Loader, writer, random models, parameter counts and tests all read it.
 namespace headscope {
 
 struct Model;
@@ -38,9 +38,25 @@ inline constexpr std::size_t n_component = 10;
 /// `token_embedding`, `attention_q`, ...
 std::string_view component_name(Component component);
 
-/// An axis of a tensor; its extent follows from the config.
-enum class Axis { d_model, d_z, d_qkv, d_mlp, n_ctx, d_vocab };
-/// `d_z` is n_head * d_head and `d_qkv` is 3 * n_head * d_head: the axes made of heads.
+/// An axis of a tensor in a file; its extent follows from the config. `d_z` has the heads' values,
+/// `d_qkv` queries, keys and values of all heads. Some files hold these apart (`d_q`, `d_k`, `d_v`)
+/// or by head, each head's queries, keys and values in turn (`d_qkv_by_head`); and gate and up of a
+/// gated MLP apart.
+enum class Axis {
+  d_model,
+  d_z,
+  d_qkv,
+  d_q,
+  d_k,
+  d_v,
+  d_qkv_by_head,
+  d_mlp,
+  d_gate,
+  d_up,
+  n_ctx,
+  d_vocab,
+};
+/// Without pruned heads.
 std::size_t axis_extent(Axis axis, const ModelConfig& config);
 
 enum class Presence {
@@ -54,35 +70,44 @@ struct TensorSpec {
   std::string_view name;
   /// Row-major, as in the files.
   std::vector<Axis> axes;
-  /// If more than one, they split the last axis equally.
+  /// If more than one, they share the tensor equally.
   std::vector<Component> components;
   Presence presence;
-  /// The member that holds it. A Matrix has the axes reversed.
+  /// The member that holds it. Several tensors may be parts of one.
   std::variant<Matrix Model::*, Vector Model::*, Matrix LayerWeights::*, Vector LayerWeights::*>
       member;
+  /// Models whose config says no here lack the tensor; null where all have it.
+  bool ModelConfig::*condition = nullptr;
 
   bool per_layer() const { return member.index() >= 2; }
+  bool belongs_to(const ModelConfig& config) const {
+    return condition == nullptr || config.*condition;
+  }
   /// The name in one layer, `h.5.attn.c_attn.weight`.
   std::string name_in(Index layer) const;
   /// The end of its path in a Keras file: `h_._{i}/attn/c_attn/weight:0`.
   std::string keras_name() const;
-  /// The shape in memory.
+  /// The shape in a file of a model without pruned heads.
   Shape shape(const ModelConfig& config) const;
-  /// The shape in a file, without the rows and columns of the layer's pruned heads.
+  /// The shape in a file, without the rows and columns of the layer's pruned heads. Keys and values
+  /// of a group stay while one of its heads does.
   Shape stored_shape(const ModelConfig& config, Index layer) const;
 };
 
 /// Embeddings first, then a layer's tensors in the order they are used, then the end of the model.
-const std::vector<TensorSpec>& gpt2_tensors();
-/// Calls `action(spec, layer)` for each tensor, in each of the layers if it belongs to one; else
-/// `layer` is 0.
+const std::vector<TensorSpec>& tensors_of(const ModelConfig& config);
+/// Calls `action(spec, layer)` for each tensor that the model has, in each of the layers if it
+/// belongs to one; else `layer` is 0.
 template <typename Action>
-void for_each_tensor(Index n_layer, const Action& action) {
-  for (const TensorSpec& spec : gpt2_tensors()) {
-    for (Index layer = 0; layer < (spec.per_layer() ? n_layer : 1); ++layer) action(spec, layer);
+void for_each_tensor(const ModelConfig& config, const Action& action) {
+  for (const TensorSpec& spec : tensors_of(config)) {
+    if (!spec.belongs_to(config)) continue;
+    for (Index layer = 0; layer < (spec.per_layer() ? config.n_layer : 1); ++layer) {
+      action(spec, layer);
+    }
   }
 }
-/// The tensor of this name pattern. @throws Error if there is none.
+/// GPT-2's tensor of this name pattern. @throws Error if there is none.
 const TensorSpec& tensor_spec(std::string_view name);
 
 /// A tensor of the table, in one layer.
@@ -92,17 +117,19 @@ struct TensorId {
 };
 
 /// A tensor's name in a file without the prefixes of the modules around the model, in any order:
-/// `transformer.`, `module.` (parallel training), `_orig_mod.` (compiled), `model.` (Lightning).
+/// `transformer.`, `gpt_neox.`, `module.` (parallel training), `_orig_mod.` (compiled), `model.`.
 std::string_view without_prefixes(std::string_view name);
-/// Recognises `h.5.attn.c_attn.weight`, also after prefixes.
-std::optional<TensorId> parse_tensor_name(std::string_view name);
-/// Recognises `any/group/h_._5/attn/c_attn/weight:0`.
+/// Recognises `h.5.attn.c_attn.weight`, also after prefixes, of the config's architecture.
+std::optional<TensorId> parse_tensor_name(std::string_view name, const ModelConfig& config = {});
+/// Recognises `any/group/h_._5/attn/c_attn/weight:0` of GPT-2.
 std::optional<TensorId> parse_keras_name(std::string_view path);
 
-/// The tensor's values in a model, row-major as in the files; empty when the model lacks it.
+/// The values of the member that holds the tensor, column after column; empty when the model lacks
+/// it. Of GPT-2's tensors these are the values row-major as in the files.
 std::span<const float> tensor_values(const Model& model, const TensorSpec& spec, Index layer = 0);
 std::span<float> tensor_values(Model& model, const TensorSpec& spec, Index layer = 0);
-/// Allocates the tensor in a model, with the shape that the config gives. Values are not set.
+/// Allocates the member that holds the tensor, with the shape that the config gives, if it has
+/// another one. Values are not set.
 void allocate_tensor(Model& model, const TensorSpec& spec, Index layer = 0);
 
 /// Name patterns of the tensors that the model lacks for running text, one for all layers:

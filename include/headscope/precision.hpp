@@ -3,8 +3,9 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "headscope/processor.hpp"
+#include "headscope/config.hpp"
 #include "headscope/types.hpp"
 
 namespace headscope {
@@ -35,7 +36,19 @@ struct Engines {
                                          ///< that of backward passes
   Engine differences = Engine::float32;  ///< differences of ablated streams from the clean stream
   Engine gradients = Engine::float32;    ///< backward passes
+  Engine screening = Engine::float32;    ///< what only finds candidates, which are then computed
+                                         ///< exactly: results do not depend on this engine
+
+  bool operator==(const Engines&) const = default;
 };
+
+/// How fast an engine multiplies weights and activations on this machine, packing both included, as
+/// a multiple of OpenBLAS's speed.
+struct EngineSpeed {
+  Engine engine;
+  double of_float32;
+};
+using EngineSpeeds = std::vector<EngineSpeed>;
 
 /// A sample of the vocabulary that stands for all entries in the loss of a variant.
 struct VocabularySample {
@@ -61,22 +74,48 @@ std::optional<Precision> parse_precision(const std::string& name);
 
 /// `float32`, `bfloat16 x 6`, `bfloat16 x 3`, `bfloat16`, `int16`.
 std::string engine_name(Engine engine);
+/// The same as one word, for options: `bfloat16x6`.
+std::string engine_option(Engine engine);
+/// The engine with a name or a word for it; none for other text.
+std::optional<Engine> parse_engine(const std::string& name);
+/// The words of all engines.
+std::vector<std::string> engine_options();
 
-/// The fastest engines on a processor, by speeds measured, that keep a precision; float32 where
-/// none is known to be faster.
+/// Measures the engines that this processor has instructions for, beside OpenBLAS, in rounds of a
+/// layer's products at a model's shape, of at most 1024 x 1024 weights and 2048 columns. In each
+/// round every engine computes the same products in turn; a speed is the median over the rounds of
+/// the ratio to OpenBLAS in the same round. Times are processor times of this process, which other
+/// processes do not lengthen. Takes tens of milliseconds at the shape of GPT-2 small; nothing where
+/// there is no other engine.
+EngineSpeeds try_engines(const ModelConfig& config);
+
+/// The fastest engines that keep a precision. An engine takes the place of a more exact one only if
+/// it is at least a tenth faster; engines without a speed are not taken.
 ///
 /// Forward passes are as exact as float32 at every precision. Gradients are good to about 1e-5 for
 /// high and fast. Differences keep `high` only with `ablation_precision`, which has large changes
 /// computed again.
-Engines fastest_engines(Precision precision, const Processor& processor);
+Engines fastest_engines(Precision precision, const EngineSpeeds& speeds);
 
-/// What HeadAblation computes exactly, with `fastest_engines`, to keep a precision.
+/// One engine for everything that it is exact enough for; OpenBLAS for the rest.
+/// @throws OptionError if it does not keep the precision for differences.
+Engines forced_engines(Precision precision, Engine engine);
+
+/// Refuses engines whose numbers this processor rounds otherwise than one that has their
+/// instructions. Integers are exact on every processor.
+/// @param place  where the engines are from, for the error.
+/// @throws DataError naming the engine.
+void check_engines(const Engines& engines, const std::string& place);
+
+/// What HeadAblation computes exactly, with an engine of differences, to keep a precision.
 /// @param d_vocab  size of a vocabulary that may be sampled; 0: losses take all entries.
 /// @param seed     of the entries that are drawn.
-AblationPrecision ablation_precision(Precision precision, const Processor& processor, Index d_vocab,
+AblationPrecision ablation_precision(Precision precision, Engine differences, Index d_vocab,
                                      std::uint64_t seed);
 
-/// What each precision means on a processor, a line each.
-std::string precision_summary(const Processor& processor);
+/// `int16 1.8 times float32's speed, bfloat16 1.1`; empty without speeds.
+std::string speeds_text(const EngineSpeeds& speeds);
+/// What each precision means with these speeds, a line each.
+std::string precision_summary(const EngineSpeeds& speeds);
 
 }  // namespace headscope

@@ -28,13 +28,36 @@ struct OverviewTable {
   std::vector<std::string> variables;
 };
 
+/// The sentences at the top of the report, at most 25 words each; empty where a group says nothing
+/// of the matter. Of several descriptions the last one's is shown.
+struct Headline {
+  std::string attend_by;  ///< what heads attend by
+  std::string matter;     ///< which heads matter
+  std::string explained;  ///< what explains the effects of heads
+  std::string look_next;  ///< which heads to look at next
+};
+
+/// A table of the report whose rows are tasks. Tables of several descriptions are joined by task.
+struct TaskTable {
+  std::vector<std::string> headings;  ///< of the columns after the task's name
+  struct Row {
+    std::string task;
+    std::vector<std::string> cells;  ///< one a heading
+  };
+  std::vector<Row> rows;
+};
+
 /// What a group's numbers say in words.
 struct Description {
   std::string group;  ///< set by `describe`
   /// Why the results may mean nothing: a sentence shown before the others and by the program. May
   /// be empty.
   std::string warning;
+  Headline headline;
+  /// What the group's section says first, one sentence; empty: its first finding or summary.
+  std::string found;
   std::vector<Finding> findings;
+  TaskTable tasks;
   /// Parts of the summary's first line, about the model; may be empty.
   std::string model_size;  ///< `124.4 million parameters`
   std::string model_loss;  ///< `its loss is 3.2 nats per token`
@@ -89,12 +112,26 @@ struct Measure {
   std::string dimension;  ///< that dimension's name in a comparison; empty: the variable's own
 };
 
-/// Why a head is of a type: variables by type and head (`rule`: by type), numbers or text; no value
-/// or an empty text where a type has none.
+/// Why a head is of a type: variables by type and head (`rule` and `sentence`: by type), numbers or
+/// text; no value or an empty text where a type has none.
 struct TypeReasons {
   std::string rule;                        ///< in words
+  std::string sentence;                    ///< what a head of the type does
   std::string score, baseline, threshold;  ///< a head is of the type from the threshold on
   std::string about;                       ///< what the score is about: `nsubj, dependent to head`
+  std::vector<std::string> notes = {};     ///< further sentences
+  /// A flag by type and head, 1 where the label does not explain what the head does.
+  std::string unexplained = {};
+};
+
+/// What the head panel says of a head before anything else.
+struct HeadSummary {
+  std::string text;          ///< a text by head; empty where there is nothing to say
+  std::string places_title;  ///< of places in the corpus that are shown with it
+  std::string places;        ///< texts by head and example
+  /// By head, example and 4: characters of the text where query and key begin and after which they
+  /// end, -1 if they are not in it.
+  std::string marks;
 };
 
 struct Presentation {
@@ -107,6 +144,7 @@ struct Presentation {
   std::vector<BestRows> tables = {};
   std::vector<Measure> measures = {};
   TypeReasons reasons = {};
+  std::vector<HeadSummary> summaries = {};
 };
 
 /// The descriptions of the groups that the results have, in the order of the presentations. Where

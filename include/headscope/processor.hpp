@@ -10,14 +10,11 @@ struct Processor {
   std::string name;          ///< as the processor reports it; empty if it reports none
   bool avx2 = false;         ///< with FMA: 8 float32 at a time
   bool avx512 = false;       ///< F, DQ, BW and VL: 16 float32 at a time
-  bool avx512_bf16 = false;  ///< products of bfloat16 in AVX-512 registers
   bool amx_bf16 = false;     ///< products of bfloat16 in tile registers
   bool avx_vnni = false;     ///< products of 16-bit integers with sums, 256 bits
   bool avx512_vnni = false;  ///< the same, 512 bits
-  std::string vendor;        ///< `GenuineIntel`, `AuthenticAMD`; empty if not x86-64
-  int family = 0;            ///< the vendor's number of a line of processors; 0 if not x86-64
 
-  /// The widest of them: `AMX`, `AVX512-BF16`, `AVX512-VNNI`, `AVX-512`, `AVX-VNNI`, `AVX2`, or
+  /// The widest of them: `AMX`, `AVX512-VNNI`, `AVX-512`, `AVX-VNNI`, `AVX2`, or
   /// what every processor of the architecture has: `SSE`, `NEON`, or empty where that is unknown.
   const char* widest() const;
   /// The widest vectors of float32: `AVX-512`, `AVX2`, or what every processor has.

@@ -13,7 +13,7 @@ enum class PruneMode {
 };
 
 /// Prunes heads: sets their rows of W_Q, W_K, W_V and the biases, and their columns of W_O, to
-/// zero.
+/// zero. Keys and values that heads share stay while one of these heads does.
 ///
 /// A pruned head writes nothing to the residual stream, so the loss equals that of masking it. Head
 /// numbers do not change. Heads pruned before stay pruned.

@@ -20,6 +20,9 @@ struct TokenizerFiles {
   std::string added_tokens;  ///< as in a `tokenizer.json`; empty if there are none
   /// Names used in errors.
   std::string vocab_source, merges_source, added_source;
+  /// `normalizer`, `pre_tokenizer`, `post_processor` and `model` of a `tokenizer.json`, but for
+  /// vocabulary and merges; empty: GPT-2's.
+  std::string settings = {}, settings_source = {};
 };
 
 /// The tokenizer in a folder (the current folder if empty), as read_tokenizer_files reads it; none
@@ -40,21 +43,23 @@ std::optional<TokenizerFiles> tokenizer_files_of(const Model& model);
 /// Puts a tokenizer into a model, to be saved with it.
 void store_tokenizer(const TokenizerFiles& files, Model& model);
 
-/// GPT-2's byte-level byte-pair encoding, exact.
+/// Byte-pair encoding as Hugging Face's tokenizers do it, exact: of bytes (GPT-2, Pythia, Llama 3,
+/// Qwen, SmolLM2), or of characters, with bytes for those without a token (Llama 2, Mistral).
 ///
-/// Text is split by GPT-2's pattern, with Unicode classes from PCRE2, and each part is merged pair
-/// by pair, lowest rank first, leftmost first. Invalid UTF-8 is kept, so decode(encode(bytes)) ==
-/// bytes for every input: each invalid byte is split as if it were U+FFFD (a character that is no
-/// letter, number or space) and encoded as itself.
+/// Text is split by patterns, GPT-2's or the tokenizer's, with Unicode classes from PCRE2, and each
+/// part is merged pair by pair, lowest rank first, leftmost first. Invalid UTF-8 is kept: each
+/// invalid byte is split as if it were U+FFFD (a character that is no letter, number or space) and
+/// encoded as itself. Where nothing is normalised decode(encode(bytes)) == bytes for every input.
 ///
-/// Every method is safe to call from several threads at once.
+/// Const methods are safe to call from several threads at once.
 ///
-/// Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
+/// Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners"; Kudo &
+/// Richardson 2018, "SentencePiece".
 class Tokenizer {
  public:
   /// A `#version` line of the merges is ignored.
-  /// @throws DataError  on malformed text, a merge of unknown tokens, a byte without a token, or
-  /// ids that are not 0 .. n - 1 for n tokens, each once.
+  /// @throws DataError  on malformed text, a merge of unknown tokens, a byte without a token, ids
+  /// that are not 0 .. n - 1 for n tokens, each once, or settings that are not supported (named).
   explicit Tokenizer(const TokenizerFiles& files);
   /// @param source  errors name `source:vocab` and `source:merges`.
   Tokenizer(std::string_view vocab_json, std::string_view merges, const std::string& source);
@@ -67,15 +72,18 @@ class Tokenizer {
 
   struct Encoding {
     TokenIds ids;
-    /// [begin, end) of each token in bytes of the text.
+    /// [begin, end) of each token in bytes of the text. The tokens of a character that was
+    /// normalised share its span; that of a space put before the text is empty.
     std::vector<std::pair<std::size_t, std::size_t>> spans;
   };
 
   /// Added tokens are recognised, except special ones: `<|endoftext|>` in a text is encoded like
   /// any other text.
-  Encoding encode(std::string_view text) const;
+  /// @param continues  the text follows other text: no space is put before it.
+  Encoding encode(std::string_view text, bool continues = false) const;
 
-  /// The bytes the tokens stand for. @throws ShapeError on an id outside the vocabulary.
+  /// The bytes the tokens stand for, without the space that the tokenizer puts before a text.
+  /// @throws ShapeError on an id outside the vocabulary.
   std::string decode(const TokenIds& ids) const;
   std::string decode(TokenId id) const;
 
@@ -85,10 +93,32 @@ class Tokenizer {
   const std::string& sha256() const;
 
   std::size_t size() const;
-  /// Bytes of the longest token.
+  /// Most bytes of a text that a token stands for.
   std::size_t longest_token() const;
-  /// The id of `<|endoftext|>`. @throws DataError if the vocabulary has none.
-  TokenId end_of_text() const;
+  /// Most tokens of a text of so many bytes.
+  std::size_t most_tokens(std::size_t n_byte) const;
+  /// Tokens that may be put before a text: 0 or 1.
+  std::size_t n_prefix() const;
+  /// Whether no token goes on from a word over a space, so that the tokens of two texts add up
+  /// where the second begins with a space after a word and `continues`.
+  bool separates_words() const;
+
+  /// The id of a token by its entry in the vocabulary: `Ġthe`, `▁the`, `<|endoftext|>`.
+  std::optional<TokenId> token(std::string_view entry) const;
+  /// `; did you mean </s>?` for an entry that it lacks; empty if none is near.
+  std::string suggestion(const std::string& entry) const;
+
+  /// Sets the token that documents begin with. Without that: the one that the tokenizer itself puts
+  /// before a text, else `<|endoftext|>`.
+  /// @param reason  who says so: `--bos`.
+  /// @throws DataError if there is no such token.
+  void begin_with(const std::string& entry, const std::string& reason);
+  /// @throws ShapeError on an id outside the vocabulary.
+  void begin_with(TokenId id, const std::string& reason);
+  /// @throws DataError if there is none.
+  TokenId first_token() const;
+  /// Who says which it is.
+  const std::string& first_token_reason() const;
 
  private:
   struct Data;

@@ -16,10 +16,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .results import (COLOURS, NotInRun, Run, compare, flag_names, grid, head_map, head_view, heads, layer_and_head, load,
+    from .results import (COLOURS, MAIN_COLUMNS, NotInRun, Run, compare, flag_names, grid, head_map, head_view, heads, layer_and_head, load,
                           shown, with_error, words)
 
-__all__ = ["COLOURS", "NotInRun", "Run", "compare", "flag_names", "grid", "head_map", "head_view", "heads", "layer_and_head",
+__all__ = ["COLOURS", "MAIN_COLUMNS", "NotInRun", "Run", "compare", "flag_names", "grid", "head_map", "head_view", "heads", "layer_and_head",
            "load", "shown", "with_error", "words"]
 
 

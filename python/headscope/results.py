@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,17 @@ import xarray as xr
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9"]
+
+
+# The columns of `heads` that say most about a head; a run has those of its analyses.
+MAIN_COLUMNS = [
+    "score_model.attends_by", "pruning.loss_increase[zero]", "pruning.loss_increase[mean]", "pruning.loss_all_but_one",
+    "pruning.importance[per_example]", "pruning.direct_effect", "classification.sink", "classification.entropy",
+    "classification.distance", "classification.previous_token", "classification.duplicate_token", "classification.induction",
+    "classification.delimiter", "classification.dependency_alignment", "classification.coreference", "classification.semantic",
+    "classification.copy_effect", "classification.suppression_effect", "correlation.output_share", "circuits.ov_copying",
+    "circuits.qk_rank90",
+]
 
 
 class NotInRun(Exception):
@@ -41,9 +53,22 @@ class Run:
             self.path = self.path / "results.h5"
         if not self.path.is_file():
             raise NotInRun(f"{self.path}: no such file. `headscope run --output DIR` makes a run; give its folder.")
-        with xr.open_dataset(self.path, engine="h5netcdf") as root:
+        if not h5py.is_hdf5(self.path):
+            raise NotInRun(f"{self.path}: expected a results file in HDF5, found another kind of file. Give the folder of a run.")
+        with h5py.File(self.path) as root:
+            missing = {"n_layer", "n_head"} - set(root.attrs)
+        if missing:
+            raise NotInRun(f"{self.path}: expected the results of a run, found HDF5 without {' and '.join(sorted(missing))}.")
+        with xr.open_dataset(self.path, engine="h5netcdf", decode_times=False) as root:
             self.attrs = root.attrs
         self.n_layer, self.n_head = int(self.attrs["n_layer"]), int(self.attrs["n_head"])
+
+    def __repr__(self) -> str:
+        model = Path(str(self.attrs.get("model_path", "a model"))).name
+        read = f", {self.attrs['n_document']} documents" if "n_document" in self.attrs else ""
+        corpus = Path(str(self.attrs["corpus_path"]).split(", ")[0]).name if "corpus_path" in self.attrs else "no corpus"
+        groups = ", ".join(name for name in self.groups() if "/" not in name)
+        return f"<Run {self.path}: {model}, {self.n_layer} layers of {self.n_head} heads; {corpus}{read}; groups {groups}>"
 
     def groups(self) -> list[str]:
         """Names of the groups in the file, such as "pruning" and "attention/0"."""
@@ -56,11 +81,22 @@ class Run:
         return group in self.groups()
 
     def __getitem__(self, group: str) -> xr.Dataset:
-        """A group as a Dataset. Raises NotInRun if the file has no such group."""
+        """A group as a Dataset. Raises NotInRun if the file has no such group.
+
+        Dimensions of heads, such as "unit_from", have the heads' names as labels: `dataset.sel(unit_from="L2H2")`.
+        """
         if group not in self:
             raise NotInRun(f"{self.path}: no group \"{group}\". Run the analysis that writes it; "
                            f"the file has {', '.join(name for name in self.groups() if '/' not in name)}.")
-        return xr.open_dataset(self.path, group=group, engine="h5netcdf")
+        dataset = xr.open_dataset(self.path, group=group, engine="h5netcdf", decode_times=False)
+        names = head_names(self)
+        units = [axis for axis, size in dataset.sizes.items() if str(axis).startswith("unit") and size == len(names)]
+        return dataset.assign_coords({axis: (axis, names, dataset[axis].attrs) for axis in units})
+
+
+def head_names(run: Run) -> list[str]:
+    """L0H0, L0H1, ..., in the order of every table of heads."""
+    return [f"L{layer}H{head}" for layer in range(run.n_layer) for head in range(run.n_head)]
 
 
 def load(path: str | os.PathLike[str]) -> Run:
@@ -82,31 +118,50 @@ def words(variable: xr.DataArray) -> xr.DataArray:
     return variable.copy(data=np.array(flag_names(variable), dtype=object).reshape(variable.shape))
 
 
-def heads(run: Run) -> pd.DataFrame:
-    """A row per head ("L1H2"), a column per variable by layer and head, of all groups ("pruning.loss_all_but_one").
+def heads(run: Run, columns: str | list[str] = "main") -> pd.DataFrame:
+    """A row per head ("L1H2"): its type and the numbers that say most about it.
 
-    Flags are words. Variables with one further axis have a column per label ("pruning.loss_increase[zero]"). Intervals are left out.
+    columns: "main" (type and MAIN_COLUMNS); "all" (these, then every other variable by layer and head, by group, such as
+    "circuits.position_only_share[0]"); or a list of columns. Flags are words. Intervals are left out.
     """
-    names = [f"L{layer}H{head}" for layer in range(run.n_layer) for head in range(run.n_head)]
-    columns: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     for group in run.groups():
-        if "/" in group:
+        if "/" not in group:
+            table.update(head_columns(run[group], group))
+    if "classification.primary" in table:
+        table = {"type": table["classification.primary"]} | table
+    known = ["type", *MAIN_COLUMNS]
+    first = [name for name in known if name in table]
+    chosen = columns
+    if columns == "main":
+        chosen = first
+    elif columns == "all":
+        chosen = first + [name for name in table if name not in known]
+    elif isinstance(columns, str):
+        raise NotInRun(f'columns="{columns}": expected "main", "all" or a list of names.')
+    missing = [name for name in chosen if name not in table]
+    if missing:
+        raise NotInRun(f"{run.path}: no column {missing[0]}; `heads(run, columns=\"all\")` has all there are.")
+    return pd.DataFrame({name: table[name] for name in chosen}, index=pd.Index(head_names(run), name="head"))
+
+
+def head_columns(dataset: xr.Dataset, group: str) -> dict[str, Any]:
+    """The variables by layer and head of a group, by head; those with one further axis have a column per label."""
+    columns: dict[str, Any] = {}
+    for name, variable in dataset.data_vars.items():
+        if str(name).endswith(("_ci_low", "_ci_high", "_resamples")) or variable.dtype.kind in "OU":
             continue
-        dataset = run[group]
-        for name, variable in dataset.data_vars.items():
-            if name.endswith(("_ci_low", "_ci_high", "_resamples")) or variable.dtype.kind in "OU":
-                continue
-            further = [axis for axis in variable.dims if axis not in ("layer", "head")]
-            if len(further) > 1 or not {"layer", "head"} <= set(variable.dims):
-                continue
-            if "flag_meanings" in variable.attrs and not further:
-                columns[f"{group}.{name}"] = flag_names(variable)
-                continue
-            for label in dataset[further[0]].values if further else [None]:
-                key = f"{group}.{name}" if label is None else f"{group}.{name}[{label}]"
-                values = variable if label is None else variable.sel({further[0]: label})
-                columns[key] = values.transpose("layer", "head").values.ravel()
-    return pd.DataFrame(columns, index=pd.Index(names, name="head"))
+        further = [axis for axis in variable.dims if axis not in ("layer", "head")]
+        if len(further) > 1 or not {"layer", "head"} <= set(variable.dims):
+            continue
+        if "flag_meanings" in variable.attrs and not further:
+            columns[f"{group}.{name}"] = flag_names(variable.transpose("layer", "head"))
+            continue
+        for label in dataset[further[0]].values if further else [None]:
+            key = f"{group}.{name}" if label is None else f"{group}.{name}[{label}]"
+            values = variable if label is None else variable.sel({further[0]: label})
+            columns[key] = values.transpose("layer", "head").values.ravel()
+    return columns
 
 
 def with_error(dataset: xr.Dataset, name: str, **labels: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -154,9 +209,11 @@ def shown(tokens: Iterable[str]) -> list[str]:
 
 
 def layer_and_head(name: str) -> tuple[int, int]:
-    """(1, 2) of "L1H2"."""
-    layer, head = name[1:].split("H")
-    return int(layer), int(head)
+    """(1, 2) of "L1H2". Raises NotInRun for any other text."""
+    found = re.fullmatch(r"L(\d+)H(\d+)", name)
+    if not found:
+        raise NotInRun(f"expected a head such as L1H2, got {name!r}.")
+    return int(found[1]), int(found[2])
 
 
 def head_view(run: Run, names: list[str], document: int = 0, tokens: slice = slice(0, 24), weights: str = "pattern",
@@ -172,6 +229,8 @@ def head_view(run: Run, names: list[str], document: int = 0, tokens: slice = sli
     figure, axis = plt.subplots(figsize=(6, 0.24 * len(text) + 0.8), layout="constrained")
     for number, name in enumerate(names):
         layer, head = layer_and_head(name)
+        if layer >= run.n_layer or head >= run.n_head:
+            raise NotInRun(f"{run.path}: no head {name}; the heads are L0H0 to L{run.n_layer - 1}H{run.n_head - 1}.")
         weight = kept[weights].isel(layer=layer, head=head, query=tokens, key=tokens).values
         weight = weight / (np.nanmax(weight) if weights == "value_weighted" else 1)
         for query, key in zip(*np.nonzero(weight >= least)):

@@ -27,7 +27,7 @@ DataError::DataError(std::string_view file, std::string_view item, std::string_v
     : Error(located(file, item, problem), remedy) {}
 
 OptionError::OptionError(std::string_view option, std::string_view problem)
-    : Error(located(option, "", problem)) {}
+    : Error(located(option, "", problem)), option_(option), problem_(problem) {}
 
 std::string shape_text(std::span<const std::size_t> shape) {
   return "[" + joined(shape, ", ", [](std::size_t extent) { return std::to_string(extent); }) + "]";

@@ -32,7 +32,8 @@ class JsonCheck : public json::json_sax_t {
   bool end_array() override { return close(); }
   bool parse_error(std::size_t, const std::string&, const json::exception& error) override {
     const bool is_surrogate = std::string_view(error.what()).find("surrogate") != std::string::npos;
-    return refuse(is_surrogate ? "a lone surrogate, half of a character" : "other text");
+    return refuse(is_surrogate ? "a lone surrogate, half of a character"
+                               : "unfinished or other text");
   }
 
   /// What was found at the place where it stopped; empty if it did not.

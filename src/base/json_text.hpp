@@ -12,7 +12,7 @@ namespace headscope {
 nlohmann::json parse_json(std::string_view text);
 
 /// Why parse_json discards a text, as what was found: `the key "a" twice`, `a lone surrogate, half
-/// of a character`, `more than 32 levels`, `other text`; empty if it does not.
+/// of a character`, `more than 32 levels`, `unfinished or other text`; empty if it does not.
 std::string json_fault(std::string_view text);
 
 /// JSON on one line; invalid UTF-8 becomes U+FFFD.

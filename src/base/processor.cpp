@@ -34,8 +34,7 @@ struct Instructions {
   bool Processor::*has;
 };
 // Widest first.
-constexpr std::array<Instructions, 6> instructions{{{"AMX", &Processor::amx_bf16},
-                                                    {"AVX512-BF16", &Processor::avx512_bf16},
+constexpr std::array<Instructions, 5> instructions{{{"AMX", &Processor::amx_bf16},
                                                     {"AVX512-VNNI", &Processor::avx512_vnni},
                                                     {"AVX-512", &Processor::avx512},
                                                     {"AVX-VNNI", &Processor::avx_vnni},
@@ -117,20 +116,6 @@ std::string brand() {
                                     : name.substr(start, name.find_last_not_of(' ') - start + 1);
 }
 
-std::string vendor() {
-  const Registers r = cpuid(0);
-  std::string text(12, ' ');
-  std::memcpy(text.data(), &r.ebx, 4);
-  std::memcpy(text.data() + 4, &r.edx, 4);
-  std::memcpy(text.data() + 8, &r.ecx, 4);
-  return text;
-}
-
-int family(std::uint32_t signature) {
-  const std::uint32_t base = signature >> 8 & 0xF, extended = signature >> 20 & 0xFF;
-  return static_cast<int>(base == 0xF ? base + extended : base);
-}
-
 // Bits from Intel's Software Developer's Manual, volume 2A, CPUID, and volume 1, section 13.
 Processor detected() {
   const Registers features = cpuid(1), extended = cpuid(7), extended_1 = cpuid(7, 1);
@@ -143,12 +128,9 @@ Processor detected() {
   processor.avx2 = avx && bit(extended.ebx, 5) && bit(features.ecx, 12);
   processor.avx512 = avx512 && bit(extended.ebx, 16) && bit(extended.ebx, 17) &&
                      bit(extended.ebx, 30) && bit(extended.ebx, 31);
-  processor.avx512_bf16 = processor.avx512 && bit(extended_1.eax, 5);
   processor.amx_bf16 = tiles && bit(extended.edx, 22) && may_use_tiles();
   processor.avx_vnni = processor.avx2 && bit(extended_1.eax, 4);
   processor.avx512_vnni = processor.avx512 && bit(extended.ecx, 11);
-  processor.vendor = vendor();
-  processor.family = family(features.eax);
   return processor;
 }
 

@@ -66,6 +66,16 @@ std::size_t utf8::character_length(std::string_view text) {
   return length;
 }
 
+char32_t utf8::code_point(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character[0]);
+  const std::size_t length = character.size();
+  char32_t code = length == 1 ? lead : lead & (0xFFU >> (length + 1));
+  for (const char byte : character.substr(1)) {
+    code = code << 6 | (static_cast<unsigned char>(byte) & 0x3FU);
+  }
+  return code;
+}
+
 std::size_t utf8::valid_prefix(std::string_view text) {
   constexpr std::uint64_t high_bits = 0x8080808080808080;
   std::size_t position = 0;

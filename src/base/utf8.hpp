@@ -33,6 +33,9 @@ inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 /// surrogate or above U+10FFFF.
 std::size_t character_length(std::string_view text);
 
+/// The code point of a single valid character.
+char32_t code_point(std::string_view character);
+
 /// Length of the longest valid UTF-8 prefix of `text`; text.size() if all of it is valid.
 std::size_t valid_prefix(std::string_view text);
 

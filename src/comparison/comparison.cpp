@@ -42,6 +42,8 @@ void add_run_variables(const std::vector<ComparedRun>& runs, const std::string& 
   };
   add_numbers("ordering", "Place of the run along the ordering: " + ordering,
               [](const ComparedRun& run) { return run.place; });
+  group.add({"ordering_name", "", "1", "What the runs are ordered by"},
+            std::vector<std::string>{ordering});
   add_text("path", "The run's results file", [](const ComparedRun& run) { return run.path; });
   add_text("report", "The run's report, relative to that of the comparison; empty: none",
            [](const ComparedRun& run) { return run.report; });

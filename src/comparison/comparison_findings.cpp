@@ -234,8 +234,7 @@ bool ComparedHeads::is_lost(std::size_t run, std::size_t head_index) const {
 }
 
 std::string ordering_of(const ResultsGroup& comparison) {
-  const std::string& definition = comparison.variable("ordering").long_name;
-  return definition.substr(definition.rfind(": ") + 2);
+  return comparison.variable("ordering_name").text.front();
 }
 
 Presentation comparison_presentation(const std::vector<Presentation>& of_runs) {

@@ -11,17 +11,15 @@ void Activations::keep_projections(bool keep) {
 }
 
 std::optional<ProjectionMemory> Activations::projection_memory(Index layer,
-                                                               const ModelConfig& config,
+                                                               const ModelConfig& /*config*/,
                                                                Index n_token) {
   if (qkv_.empty()) return std::nullopt;
-  d_mlp_ = config.d_mlp;
   n_projected_ = layer + 1;
-  return ProjectionMemory{qkv_[layer].matrix(3 * config.d_model, n_token).memptr(),
-                          mlp_pre_[layer].matrix(config.d_mlp, n_token).memptr()};
+  return ProjectionMemory{qkv_[layer].matrix(config_.d_qkv(), n_token).memptr(),
+                          mlp_pre_[layer].matrix(config_.d_in(), n_token).memptr()};
 }
 
 void Activations::observe_layer(const LayerView& view) {
-  d_model_ = view.resid_pre.n_rows;
   n_token_ = view.n_token;
   n_layer_ = view.layer + 1;
   if (view.layer == 0) keep(view.resid_pre, resid_[0]);

@@ -12,7 +12,11 @@ namespace headscope {
 /// request also its projections: queries, keys and values, and hidden units of the MLP.
 class Activations : public LayerObserver {
  public:
-  explicit Activations(Index n_layer) : resid_(n_layer + 1), resid_mid_(n_layer), z_(n_layer) {}
+  explicit Activations(const ModelConfig& config)
+      : config_(config),
+        resid_(config.n_layer + 1),
+        resid_mid_(config.n_layer),
+        z_(config.n_layer) {}
 
   std::optional<ProjectionMemory> projection_memory(Index layer, const ModelConfig& config,
                                                     Index n_token) override;
@@ -23,8 +27,8 @@ class Activations : public LayerObserver {
   void keep_projections(bool keep);
   bool has_projections() const { return !qkv_.empty() && n_projected_ == n_layer_; }
   /// As those of ProjectionMemory; if there are projections.
-  Matrix qkv(Index layer) { return qkv_[layer].matrix(3 * d_model_, n_token_); }
-  Matrix mlp_pre(Index layer) { return mlp_pre_[layer].matrix(d_mlp_, n_token_); }
+  Matrix qkv(Index layer) { return qkv_[layer].matrix(config_.d_qkv(), n_token_); }
+  Matrix mlp_pre(Index layer) { return mlp_pre_[layer].matrix(config_.d_in(), n_token_); }
 
   /// Layers observed of the current document.
   Index n_layer() const { return n_layer_; }
@@ -34,15 +38,22 @@ class Activations : public LayerObserver {
   /// document, as the others.
   Matrix resid(Index layer) { return stored(resid_[layer]); }
   Matrix resid_mid(Index layer) { return stored(resid_mid_[layer]); }
-  Matrix z(Index layer) { return stored(z_[layer]); }
+  /// What the layer's MLP reads: resid_mid, or the stream entering the layer where the residual is
+  /// parallel.
+  Matrix mlp_input(Index layer) {
+    return config_.parallel_residual ? resid(layer) : resid_mid(layer);
+  }
+  /// d_z x n_token.
+  Matrix z(Index layer) { return z_[layer].matrix(config_.d_z(), n_token_); }
 
  private:
   static void keep(const Matrix& values, Buffer& buffer);
-  Matrix stored(Buffer& buffer) { return buffer.matrix(d_model_, n_token_); }
+  Matrix stored(Buffer& buffer) { return buffer.matrix(config_.d_model, n_token_); }
 
+  ModelConfig config_;
   std::vector<Buffer> resid_, resid_mid_, z_;
   std::vector<Buffer> qkv_, mlp_pre_;  // empty unless projections are kept
-  Index d_model_ = 0, d_mlp_ = 0, n_token_ = 0, n_layer_ = 0, n_projected_ = 0;
+  Index n_token_ = 0, n_layer_ = 0, n_projected_ = 0;
 };
 
 }  // namespace headscope

@@ -6,6 +6,7 @@
 #include "base/vector_math.hpp"
 #include "compute/buffer.hpp"
 #include "compute/causal_attention.hpp"
+#include "compute/ops.hpp"
 
 namespace headscope {
 namespace {
@@ -51,6 +52,11 @@ struct KeysAndValues {
     K.set(K_given, Transpose::no, products);
     V_transposed.set(V, Transpose::yes, products);
   }
+};
+
+// Gradients of each head's keys and values, before those of a group are added up.
+struct HeadGradients {
+  Buffer values;
 };
 
 // Backpropagation through one head, sequence by sequence. Keeps its memory for the next head.
@@ -139,22 +145,44 @@ class AttentionGradient {
 void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
                                std::span<const SequenceBatch::Sequence> sequences,
                                blas::ConstView dz, blas::View dqkv, const Products& products) {
-  const Index d_model = dz.n_row, d_head = d_model / n_head;
+  const Index d_head = dz.n_row / n_head, n_column = qkv.n_cols;
+  const HeadRows rows(qkv.n_rows, n_head, d_head);
+  const bool shares = rows.n_group < n_head;
+  Matrix dkv;  // by head
+  if (shares) {
+    dkv = products.scratch().shared<HeadGradients>().values.matrix(2 * dz.n_row, n_column);
+  }
+  const auto by_head = [&](Index which, Index head) {
+    return shares ? blas::View(dkv).rows(which * dz.n_row + head * d_head, d_head)
+                  : dqkv.rows(which == 0 ? rows.k(head) : rows.v(head), d_head);
+  };
   ThreadErrors errors;
 #pragma omp parallel for schedule(dynamic)
   for (Index h = 0; h < n_head; ++h) {
     errors.run([&] {
       auto& gradient = products.scratch().of_thread<AttentionGradient>();
-      const auto out = [&](Index which) { return dqkv.rows(which * d_model + h * d_head, d_head); };
-      gradient.start(qkv.n_cols, d_head);
+      gradient.start(n_column, d_head);
       for (const SequenceBatch::Sequence& sequence : sequences) {
-        gradient.add(sequence_inputs(qkv, n_head, scale, h, sequence), sequence,
-                     dz.rows(h * d_head, d_head), out(0), products.for_columns(sequence.count));
+        gradient.add(sequence_inputs(qkv, rows, scale, h, sequence), sequence,
+                     dz.rows(h * d_head, d_head), dqkv.rows(rows.q(h), d_head),
+                     products.for_columns(sequence.count));
       }
-      gradient.finish(out(1), out(2));
+      gradient.finish(by_head(0, h), by_head(1, h));
     });
   }
   errors.rethrow();
+  if (!shares) return;
+  for (Index h = 0; h < n_head; ++h) {
+    const bool is_first = h == 0 || rows.group(h) != rows.group(h - 1);
+    for (const Index which : {0, 1}) {
+      const blas::View sum = dqkv.rows(which == 0 ? rows.k(h) : rows.v(h), d_head);
+      if (is_first) {
+        copy(by_head(which, h), sum);
+      } else {
+        add(sum, by_head(which, h), sum);
+      }
+    }
+  }
 }
 
 std::uint64_t attention_gradient_thread_bytes(Index d_head, Index n_column, Engine engine) {

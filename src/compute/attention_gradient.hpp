@@ -11,11 +11,13 @@ namespace headscope {
 /// Backpropagates dz, the gradient of the attention's z, to queries, keys and values of a batch.
 /// Recomputes patterns in blocks of queries; threads over heads.
 ///
-/// @param qkv   3 (n_head d_head) x n_column.
+/// @param qkv   ((n_head + 2 n_group) d_head) x n_column: rows Q | K | V.
 /// @param scale the forward pass's.
 /// @param dz    (n_head d_head) x n_column.
 /// @param dqkv  shaped as qkv, overwritten.
-/// @param products  OpenBLAS multiplies sequences of fewer than 128 queries.
+/// @param products  Keeps the gradients of keys and values by head, 2 n_head d_head x n_column,
+/// where
+///                  heads share them. OpenBLAS multiplies sequences of fewer than 128 queries.
 void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
                                std::span<const SequenceBatch::Sequence> sequences,
                                blas::ConstView dz, blas::View dqkv, const Products& products);

@@ -61,6 +61,7 @@ struct BatchAttention {
   Products products;
   Cube* pattern;  // of a batch of one sequence; may be null
 
+  Index d_head() const { return z.n_row / n_head; }
   Index n_slice() const { return n_head * n_copy; }
   Index n_column() const { return qkv.n_col / n_copy; }
 
@@ -70,10 +71,11 @@ struct BatchAttention {
     auto& attention = products.scratch().of_thread<SequenceAttention>();
     const Index head = slice % n_head, first_column = slice / n_head * n_column();
     const Products chosen = products.for_columns(sequence.count);
-    attention.set(
-        sequence_inputs(qkv.cols(first_column, n_column()), n_head, scale, head, sequence), chosen);
-    const Index d_head = z.n_row / n_head, block = queries_at_once(chosen.packs());
-    const blas::View z_head = z.rows(head * d_head, d_head).cols(first_column, n_column());
+    attention.set(sequence_inputs(qkv.cols(first_column, n_column()),
+                                  HeadRows(qkv.n_row, n_head, d_head()), scale, head, sequence),
+                  chosen);
+    const Index block = queries_at_once(chosen.packs());
+    const blas::View z_head = z.rows(head * d_head(), d_head()).cols(first_column, n_column());
     for (Index first = share * block; first < sequence.count; first += n_share * block) {
       const Index count = std::min(block, sequence.count - first);
       const Index n_key = sequence.prefix_count + first + count;
@@ -107,8 +109,8 @@ void run(const BatchAttention& attention, std::span<const SequenceBatch::Sequenc
   const Index n_slice = attention.n_slice();
   Index work = 0;
   for (const SequenceBatch::Sequence& sequence : sequences) {
-    work += attention.qkv.n_row * attention.n_copy * sequence.count *
-            (sequence.prefix_count + sequence.count) / 3;
+    work += attention.z.n_row * attention.n_copy * sequence.count *
+            (sequence.prefix_count + sequence.count);
   }
   const bool alone = sequences.size() == 1;
   const Index first_count = sequences.front().count;
@@ -129,17 +131,16 @@ void run(const BatchAttention& attention, std::span<const SequenceBatch::Sequenc
 
 }  // namespace
 
-SequenceInputs sequence_inputs(blas::ConstView columns, Index n_head, double scale, Index head,
-                               const SequenceBatch::Sequence& sequence) {
-  const Index d_model = columns.n_row / 3, d_head = d_model / n_head;
-  const auto rows = [&](Index which, Index first, Index count) {
-    return columns.rows(which * d_model + head * d_head, d_head).cols(first, count);
+SequenceInputs sequence_inputs(blas::ConstView columns, const HeadRows& rows, double scale,
+                               Index head, const SequenceBatch::Sequence& sequence) {
+  const auto own = [&](Index first) {
+    return columns.rows(first, rows.d_head).cols(sequence.first, sequence.count);
   };
-  const auto own = [&](Index which) { return rows(which, sequence.first, sequence.count); };
-  const auto prefix = [&](Index which) {
-    return rows(which, sequence.prefix_first, sequence.prefix_count);
+  const auto prefix = [&](Index first) {
+    return columns.rows(first, rows.d_head).cols(sequence.prefix_first, sequence.prefix_count);
   };
-  return {own(0), own(1), own(2), prefix(1), prefix(2), static_cast<float>(scale)};
+  const Index k = rows.k(head), v = rows.v(head);
+  return {own(rows.q(head)), own(k), own(v), prefix(k), prefix(v), static_cast<float>(scale)};
 }
 
 Index queries_at_once(bool packs) {

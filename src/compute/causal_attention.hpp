@@ -17,10 +17,31 @@ struct SequenceInputs {
   Index n_prefix() const { return prefix_K.n_col; }
 };
 
+/// Where the rows of heads lie in queries, keys and values of a layer: n_head heads of queries,
+/// then n_group heads of keys, then of values. As those of ModelConfig.
+struct HeadRows {
+  /// @param n_row  of queries, keys and values together.
+  HeadRows(Index n_row, Index n_head_given, Index d_head_given)
+      : n_head(n_head_given),
+        n_group((n_row / d_head_given - n_head_given) / 2),
+        d_head(d_head_given) {}
+
+  /// Whether every group has as many heads and there are `n_row` rows.
+  bool fit(Index n_row) const {
+    return n_group > 0 && n_head % n_group == 0 && (n_head + 2 * n_group) * d_head == n_row;
+  }
+  Index q(Index head) const { return head * d_head; }
+  Index k(Index head) const { return (n_head + group(head)) * d_head; }
+  Index v(Index head) const { return (n_head + n_group + group(head)) * d_head; }
+  Index group(Index head) const { return head / (n_head / n_group); }
+
+  Index n_head, n_group, d_head;
+};
+
 /// @param scale    scores are q.k * scale (ModelConfig::score_scale).
-/// @param columns  3 (n_head d_head) x n_column of one batch: rows Q | K | V.
-SequenceInputs sequence_inputs(blas::ConstView columns, Index n_head, double scale, Index head,
-                               const SequenceBatch::Sequence& sequence);
+/// @param columns  of one batch: rows Q | K | V.
+SequenceInputs sequence_inputs(blas::ConstView columns, const HeadRows& rows, double scale,
+                               Index head, const SequenceBatch::Sequence& sequence);
 
 /// Queries of one block: their scores for all keys stay in the second-level cache, and a causal
 /// mask wastes only half a block. @param packs  Products::packs.
@@ -50,8 +71,10 @@ class SequencePattern {
 /// Causal self-attention of the sequences of a batch; threads over heads and sequences, or over
 /// blocks of queries if there is only one sequence.
 ///
-/// @param qkv         3 (n_head d_head) x (n_column n_copy): rows Q | K | V; copies of the batch,
-///                    with activations of their own, side by side.
+/// @param qkv         ((n_head + 2 n_group) d_head) x (n_column n_copy): rows Q | K | V, where
+/// heads
+///                    may share keys and values; copies of the batch, with activations of their
+///                    own, side by side.
 /// @param scale       scores are q.k * scale (ModelConfig::score_scale).
 /// @param sequences   of the batch.
 /// @param n_copy      number of copies.

@@ -25,27 +25,11 @@ struct PortStreams {
   Buffer values;
 };
 
-// Y[:, t] += sign x.
-void add_to_columns(const float* x, float sign, blas::View Y) {
-  for (Index t = 0; t < Y.n_col; ++t) {
-    float* const y = Y.data + t * Y.stride;
-    for (Index i = 0; i < Y.n_row; ++i) y[i] += sign * x[i];
-  }
-}
-
 }  // namespace
 
-struct CircuitForward::Workspace {
-  Workspace(const Model& model_given, ComputeContext context_given)
-      : model(model_given),
-        config(model.config),
-        graph(config),
-        context(std::move(context_given)) {}
+struct CircuitForward::Workspace : EdgeModel {
+  using EdgeModel::EdgeModel;
 
-  const Model& model;
-  const ModelConfig& config;
-  const EdgeGraph graph;
-  ComputeContext context;
   Buffer nodes, qkv, z, stream, hidden, normalized;
   const Matrix* replacement = nullptr;
   std::span<const unsigned char> kept;
@@ -59,11 +43,26 @@ struct CircuitForward::Workspace {
     return blas::View(all).cols(index * n_column, n_column);
   }
 
+  /// Whether a node that computes from a port is live.
+  bool is_read(Index port) const {
+    const Index owner = graph.owner(port), n_owner = graph.port(port).n_head;
+    for (Index u = owner; u < owner + n_owner; ++u) {
+      if (live[u]) return true;
+    }
+    return false;
+  }
+
+  /// node = what it writes, computed before, minus its replacement.
+  void subtract_replacement(Index written) {
+    const blas::ConstView by(replacement->colptr(written), config.d_model, 1, config.d_model);
+    add_scaled(by, -1, node(written));
+  }
+
   void find_live() {
     live.assign(graph.n_node() + 1, false);
     live.back() = true;
     for (Index port = graph.n_port(); port-- > 0;) {
-      if (!live[graph.owner(port)]) continue;
+      if (!is_read(port)) continue;
       for (Index u = 0; u < graph.n_read(port); ++u) {
         if (kept[graph.edge(u, port)] != 0) live[u] = true;
       }
@@ -77,7 +76,7 @@ struct CircuitForward::Workspace {
     for (Index i = 0; i < n_port; ++i) {
       const Index port = first_port + i;
       const blas::View own(streams + i * count * d_model, d_model, count, d_model);
-      if (!live[graph.owner(port)]) continue;
+      if (!is_read(port)) continue;
       for (Index t = 0; t < count; ++t) std::copy_n(base.memptr(), d_model, own.data + t * d_model);
       for (Index u = 0; u < graph.n_read(port); ++u) {
         if (kept[graph.edge(u, port)] == 0) continue;
@@ -88,70 +87,70 @@ struct CircuitForward::Workspace {
     }
   }
 
-  // The queries, keys and values of some columns, each from the stream that its port reads.
-  void project(Index l, Index first, const auto& is_live, const Products& products,
+  // The queries, keys and values of some columns, each from the stream that its port reads, before
+  // they are turned.
+  void project(Index l, const Layer& layer, Index first, const Products& products,
                blas::View projected) {
-    const LayerWeights& layer = model.layers[l];
-    const Index d_model = config.d_model, d_head = config.d_head(), n_port = 3 * config.n_head;
+    const LayerWeights& weights = layer.attention.weights();
+    const Index d_model = config.d_model, d_head = config.d_head(),
+                n_port = graph.n_attention_port();
     const Index count = std::min(columns_of_thread, n_column - first);
     auto& buffer = products.scratch().of_thread<PortStreams>();
     float* const streams = buffer.values.matrix(d_model, count * n_port).memptr();
     read(graph.attention_port(l), n_port, first, count, streams);
     for (Index i = 0; i < n_port; ++i) {
       const blas::View out = projected.cols(first, count).rows(i * d_head, d_head);
-      if (!is_live(i % config.n_head)) {
+      if (!is_read(graph.attention_port(l) + i)) {
         for (Index t = 0; t < count; ++t) std::fill_n(out.data + t * out.stride, d_head, 0.0F);
         continue;
       }
       const blas::View own(streams + i * count * d_model, d_model, count, d_model);
-      layer_norm(own, layer.ln_1_gain, layer.ln_1_bias, config.layer_norm_epsilon, own);
-      blas::multiply_serial(blas::ConstView(layer.W_QKV).rows(i * d_head, d_head), Transpose::no,
+      layer.ln_1.apply(own, own);
+      blas::multiply_serial(blas::ConstView(weights.W_QKV).rows(i * d_head, d_head), Transpose::no,
                             own, Transpose::no, out);
-      if (!layer.b_QKV.is_empty()) add_to_columns(layer.b_QKV.memptr() + i * d_head, 1, out);
+      if (weights.b_QKV.is_empty()) continue;
+      add_scaled({weights.b_QKV.memptr() + i * d_head, d_head, 1, d_head}, 1, out);
     }
   }
 
-  void run_attention(Index l, const SequenceBatch& batch) {
-    const LayerWeights& layer = model.layers[l];
-    const Index d_model = config.d_model, d_head = config.d_head();
+  void run_attention(Index l, const Layer& layer, const SequenceBatch& batch) {
+    const Index d_head = config.d_head();
     const auto is_live = [&](Index head) { return live[graph.head(l, head)]; };
     bool any = false;
     for (Index h = 0; h < config.n_head; ++h) any = any || is_live(h);
     if (!any) return;
-    Matrix projected = qkv.matrix(3 * d_model, n_column);
-    Matrix mixed = z.matrix(d_model, n_column);
+    Matrix projected = qkv.matrix(config.d_qkv(), n_column);
+    Matrix mixed = z.matrix(config.d_z(), n_column);
     const Products products = context.float32();
     ThreadErrors errors;
 #pragma omp parallel for schedule(dynamic)
     for (Index first = 0; first < n_column; first += columns_of_thread) {
-      errors.run([&] { project(l, first, is_live, products, projected); });
+      errors.run([&] { project(l, layer, first, products, projected); });
     }
     errors.rethrow();
-    causal_attention(projected, config.n_head, config.score_scale(l), batch.sequences, 1, mixed,
-                     products);
+    layer.attention.turn_by_position(batch.sequences, Turn::forward, projected, products);
+    layer.attention.mix(projected, batch.sequences, 1, mixed, products);
 #pragma omp parallel for schedule(dynamic)
     for (Index h = 0; h < config.n_head; ++h) {
       if (!is_live(h)) continue;
       const Index written = graph.head(l, h);
-      blas::multiply_serial(head_output_weights(layer, d_head, h), Transpose::no,
-                            blas::ConstView(mixed).rows(h * d_head, d_head), Transpose::no,
-                            node(written));
-      add_to_columns(replacement->colptr(written), -1, node(written));
+      blas::multiply_serial(head_output_weights(layer.attention.weights(), d_head, h),
+                            Transpose::no, blas::ConstView(mixed).rows(h * d_head, d_head),
+                            Transpose::no, node(written));
+      subtract_replacement(written);
     }
   }
 
-  void run_mlp(Index l) {
+  void run_mlp(Index l, const Layer& layer) {
     const Index written = graph.mlp(l);
     if (!live[written]) return;
-    const LayerWeights& layer = model.layers[l];
     Matrix own = stream.matrix(config.d_model, n_column);
-    Matrix activated = hidden.matrix(config.d_mlp, n_column);
+    Matrix pre = hidden.matrix(config.d_in(), n_column);
     read_all(graph.mlp_port(l), own);
-    layer_norm(own, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, own);
-    blas::multiply(layer.W_in, own, activated);
-    add_bias_activate(activated, layer.b_in, config.activation, activated);
-    blas::multiply(layer.W_out, activated, node(written));
-    add_to_columns(replacement->colptr(written), -1, node(written));
+    layer.ln_2.apply(own, own);
+    layer.mlp.write(own, pre, blas::View(pre).rows(0, config.d_mlp), node(written),
+                    context.float32());
+    subtract_replacement(written);
   }
 
   void read_all(Index port, Matrix& own) {
@@ -171,12 +170,15 @@ struct CircuitForward::Workspace {
     find_live();
     base.zeros(config.d_model);
     embed_into(model, batch, node(EdgeGraph::embed));
-    add_to_columns(replacement->colptr(EdgeGraph::embed), -1, node(EdgeGraph::embed));
+    subtract_replacement(EdgeGraph::embed);
     add_to_base(EdgeGraph::embed, graph.head(0, 0), {});
     for (Index l = 0; l < config.n_layer; ++l) {
-      run_attention(l, batch);
+      const Layer layer(model, l);
+      run_attention(l, layer, batch);
+      // A parallel MLP does not read what the attention writes.
+      if (config.parallel_residual) run_mlp(l, layer);
       add_to_base(graph.head(l, 0), graph.mlp(l), model.layers[l].b_O);
-      run_mlp(l);
+      if (!config.parallel_residual) run_mlp(l, layer);
       add_to_base(graph.mlp(l), graph.mlp(l) + 1, model.layers[l].b_out);
     }
     Matrix resid_final = stream.matrix(config.d_model, n_column);
@@ -212,10 +214,13 @@ Index CircuitForward::columns_at_once(const ModelConfig& config) {
 
 std::uint64_t CircuitForward::bytes(const ModelConfig& config, Index n_column, int n_thread) {
   const std::uint64_t d_model = config.d_model;
+  const EdgeGraph graph(config);
+  // What nodes write; queries, keys, values and z; a stream, it normalized for the loss, and hidden
+  // units; each thread's streams by port.
   const std::uint64_t columns =
-      (EdgeGraph(config).n_node() + 3 + 1 + 1 + 1 + 1) * d_model + config.d_mlp;
-  return (columns * n_column +
-          static_cast<std::uint64_t>(n_thread) * columns_of_thread * 3 * config.n_head * d_model) *
+      (graph.n_node() + 3) * d_model + config.d_qkv() + config.d_z() + config.d_in();
+  return (columns * n_column + static_cast<std::uint64_t>(n_thread) * columns_of_thread *
+                                   graph.n_attention_port() * d_model) *
              sizeof(float) +
          Forward::loss_bytes(config, n_column, n_thread) +
          static_cast<std::uint64_t>(n_thread) *

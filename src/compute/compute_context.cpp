@@ -6,6 +6,7 @@
 #include "compute/causal_attention.hpp"
 #include "compute/loss_difference.hpp"
 #include "compute/product/weight_product.hpp"
+#include "compute/rotary.hpp"
 #include "compute/token_loss.hpp"
 
 namespace headscope {
@@ -33,8 +34,8 @@ Products ComputeContext::float32() const {
 
 std::uint64_t ComputeContext::bytes(const ModelConfig& config, Index n_token, int n_thread,
                                     const Engines& engines) {
-  const Index widest = std::max({3 * config.d_model, config.d_mlp, vocabulary_chunk});
-  std::uint64_t bytes = 0;
+  const Index widest = std::max({config.d_qkv(), config.d_in(), vocabulary_chunk});
+  std::uint64_t bytes = turn_bytes(config, n_token);
   for (const Engine engine : std::set{engines.passes, engines.differences, engines.gradients}) {
     bytes += WeightProduct::bytes(config.d_model, widest, engine) +
              token_loss_product_bytes(config.d_model, n_token, n_thread, engine) +

@@ -9,11 +9,9 @@
 /// by side: column c of the differences belongs to column c % n_token of the clean activations.
 namespace headscope {
 
-/// Y = layer_norm(X + D) - layer_norm(X), without cancellation. The bias drops out. Y may be D.
-/// @param X     d_model x n_token, clean.
-/// @param D, Y  d_model x (n_token n_variant).
-void layer_norm_difference(blas::ConstView X, blas::ConstView D, const Vector& gain, double epsilon,
-                           blas::View Y);
+/// @throws ShapeError unless `difference` has the rows of `clean` and whole variants of its
+/// columns.
+void check_variants(blas::ConstView clean, blas::ConstView difference);
 
 /// D = activation(X + D) - A, in place.
 /// @param X  d_mlp x n_token, clean, with the bias.

@@ -1,10 +1,10 @@
 #include "headscope/direct_effect.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <numeric>
 
+#include "compute/layer.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -22,9 +22,7 @@ const float* column(blas::ConstView values, Index index) {
 }  // namespace
 
 LogitAttribution::LogitAttribution(const Model& model) : model_(model) {
-  if (!model.is_complete()) {
-    throw ShapeError("model: expected token embeddings and MLPs, got attention weights only");
-  }
+  check_complete(model);
   const Matrix& W_U = model.unembedding();
   arma::vec sum(W_U.n_rows, arma::fill::zeros);
   for (Index token = 0; token < W_U.n_cols; ++token) {
@@ -71,29 +69,18 @@ LogitDirections LogitAttribution::next_tokens(std::span<const TokenId> tokens) c
 
 LogitDirections LogitAttribution::directions(const Matrix& unembedded,
                                              std::vector<double> bias) const {
+  const Norm norm = final_norm(model_);
   LogitDirections made{Matrix(unembedded.n_rows, unembedded.n_cols), std::move(bias)};
   for (Index i = 0; i < unembedded.n_cols; ++i) {
     const arma::vec u = arma::conv_to<arma::vec>::from(unembedded.col(i));
-    const arma::vec direction = u % arma::conv_to<arma::vec>::from(model_.ln_f_gain);
-    made.directions.col(i) = arma::conv_to<Vector>::from(direction - arma::mean(direction));
-    made.constant[i] += arma::dot(u, arma::conv_to<arma::vec>::from(model_.ln_f_bias));
+    made.directions.col(i) = arma::conv_to<Vector>::from(norm.direction(u));
+    made.constant[i] += norm.constant(u);
   }
   return made;
 }
 
-std::vector<double> final_scales(blas::ConstView resid_final, double epsilon) {
-  std::vector<double> scales(resid_final.n_col);
-  const auto n = static_cast<double>(resid_final.n_row);
-  for (Index t = 0; t < resid_final.n_col; ++t) {
-    const float* const first = column(resid_final, t);
-    const float* const last = first + resid_final.n_row;
-    const double mean = std::accumulate(first, last, 0.0) / n;
-    const double squares = std::accumulate(first, last, 0.0, [mean](double sum, double value) {
-      return sum + (value - mean) * (value - mean);
-    });
-    scales[t] = std::sqrt(squares / n + epsilon);
-  }
-  return scales;
+std::vector<double> final_scales(const Model& model, blas::ConstView resid_final) {
+  return final_norm(model).scales(resid_final);
 }
 
 std::vector<double> direct_effects(blas::ConstView written, blas::ConstView directions) {
@@ -110,7 +97,9 @@ std::vector<double> direct_effects(blas::ConstView written, blas::ConstView dire
 
 arma::mat head_direct_effects(const Matrix& W_O, blas::ConstView z, blas::ConstView directions,
                               Index n_head) {
-  check_shapes(z, directions);
+  check_count("rows of z", W_O.n_cols, z.n_row);
+  check_count("rows of the directions", W_O.n_rows, directions.n_row);
+  check_count("columns of the directions", z.n_col, directions.n_col);
   const Index d_head = z.n_row / n_head;
   Matrix seen(z.n_row, z.n_col);  // the directions in the heads' own spaces
   blas::multiply(W_O, blas::Transpose::yes, directions, blas::Transpose::no, seen);

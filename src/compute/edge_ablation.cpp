@@ -1,12 +1,12 @@
 #include "headscope/edge_ablation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "compute/activations.hpp"
 #include "compute/buffer.hpp"
 #include "compute/causal_attention.hpp"
-#include "compute/difference.hpp"
 #include "compute/layer.hpp"
 #include "compute/node_outputs.hpp"
 #include "compute/ops.hpp"
@@ -15,7 +15,6 @@
 namespace headscope {
 namespace {
 
-using blas::Transpose;
 using Sublayer = StartPoint::Sublayer;
 
 Index edges_at_once(Index n_column) {
@@ -24,19 +23,12 @@ Index edges_at_once(Index n_column) {
 
 }  // namespace
 
-struct EdgeAblation::Workspace {
-  Workspace(const Model& model_given, ComputeContext context_given)
-      : model(model_given),
-        config(model.config),
-        graph(config),
-        context(std::move(context_given)) {}
+struct EdgeAblation::Workspace : EdgeModel {
+  using EdgeModel::EdgeModel;
 
-  const Model& model;
-  const ModelConfig& config;
-  const EdgeGraph graph;
-  ComputeContext context;
-  Buffer changed, normalized, qkv, before, after, hidden, head_qkv, head_z, differences;
-  Index prepared_layer = 0;  // of qkv, or of before and after; n_layer: none
+  Buffer changed, normalized, qkv, head_qkv, head_z, differences;
+  MlpDifference mlp;
+  Index prepared_layer = 0;  // of qkv, or of mlp; n_layer: none
   bool prepared_mlp = false;
 
   /// What the ablated edge changes in the stream after its reader, and where that is.
@@ -52,7 +44,7 @@ struct EdgeAblation::Workspace {
       through_mlp(clean, port.layer, D, difference);
       return {{port.layer + 1, Sublayer::attention}, difference};
     }
-    through_head(clean, batch, port, D, difference);
+    through_heads(clean, batch, port, D, difference);
     return {{port.layer, Sublayer::mlp}, difference};
   }
 
@@ -67,50 +59,48 @@ struct EdgeAblation::Workspace {
   }
 
   void through_mlp(Activations& clean, Index l, blas::View D, blas::View difference) {
-    const LayerWeights& layer = model.layers[l];
-    Matrix x = before.matrix(config.d_mlp, clean.n_token());
-    Matrix a = after.matrix(config.d_mlp, clean.n_token());
     if (prepared_layer != l || !prepared_mlp) {
-      Matrix ln = normalized.matrix(config.d_model, clean.n_token());
-      layer_norm(clean.resid_mid(l), layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon,
-                 ln);
-      blas::multiply(layer.W_in, ln, x);
-      add_bias_activate(x, layer.b_in, config.activation, a);
-      add_bias(x, layer.b_in);
+      const Layer layer(model, l);
+      const Products products = context.float32();
+      mlp.set(layer.ln_2, layer.mlp, clean.mlp_input(l), products, products);
       prepared_layer = l;
       prepared_mlp = true;
     }
-    layer_norm_difference(clean.resid_mid(l), D, layer.ln_2_gain, config.layer_norm_epsilon, D);
-    Matrix activated = hidden.matrix(config.d_mlp, clean.n_token());
-    blas::multiply(layer.W_in, D, activated);
-    activation_difference(x, a, config.activation, activated);
-    blas::multiply(layer.W_out, activated, difference);
+    mlp.compute(D, difference, false);
   }
 
-  void through_head(Activations& clean, const SequenceBatch& batch, const PathPort& port,
-                    blas::View D, blas::View difference) {
-    const Index l = port.layer, d_head = config.d_head(), n_column = clean.n_token();
-    const LayerWeights& layer = model.layers[l];
-    Matrix projected = qkv.matrix(3 * config.d_model, n_column);
+  /// Only the heads that compute from the port, with their part of the port's rows changed.
+  void through_heads(Activations& clean, const SequenceBatch& batch, const PathPort& port,
+                     blas::View D, blas::View difference) {
+    const Index l = port.layer, d_head = config.d_head(), n_column = clean.n_token(),
+                d_q = port.n_head * d_head;
+    const Layer layer(model, l);
+    Matrix projected = qkv.matrix(config.d_qkv(), n_column);
     if (prepared_layer != l || prepared_mlp) {
       Matrix ln = normalized.matrix(config.d_model, n_column);
-      project_qkv(config, layer, clean.resid(l), ln, projected, context.passes());
+      layer.ln_1.apply(clean.resid(l), ln);
+      layer.attention.project(ln, batch.sequences, projected, context.passes());
       prepared_layer = l;
       prepared_mlp = false;
     }
-    Matrix own = head_qkv.matrix(3 * d_head, n_column), mixed = head_z.matrix(d_head, n_column);
-    for (Index i = 0; i < 3; ++i) {
-      copy(blas::ConstView(projected).rows(i * config.d_model + port.head * d_head, d_head),
-           blas::View(own).rows(i * d_head, d_head));
+    Matrix own = head_qkv.matrix(d_q + 2 * d_head, n_column);
+    Matrix mixed = head_z.matrix(d_q, n_column);
+    const std::array rows{config.q_row(port.head), config.k_row(port.head),
+                          config.v_row(port.head)};
+    const std::array own_rows{Index{0}, d_q, d_q + d_head};
+    for (const std::size_t i : {0, 1, 2}) {
+      const Index count = i == 0 ? d_q : d_head;
+      copy(blas::ConstView(projected).rows(rows[i], count),
+           blas::View(own).rows(own_rows[i], count));
     }
-    const Index kind = static_cast<Index>(port.kind);
-    layer_norm_difference(clean.resid(l), D, layer.ln_1_gain, config.layer_norm_epsilon, D);
-    blas::multiply(
-        blas::ConstView(layer.W_QKV).rows(kind * config.d_model + port.head * d_head, d_head),
-        Transpose::no, D, Transpose::no, blas::View(own).rows(kind * d_head, d_head), 1, 1);
-    causal_attention(own, 1, config.score_scale(l), batch.sequences, 1, mixed, context.passes());
-    mixed -= clean.z(l).rows(port.head * d_head, (port.head + 1) * d_head - 1);
-    blas::multiply(head_output_weights(layer, d_head, port.head), mixed, difference);
+    const auto kind = static_cast<std::size_t>(port.kind);
+    layer.ln_1.difference(clean.resid(l), D, D);
+    layer.attention.add_projection(rows[kind], D, batch.sequences,
+                                   blas::View(own).rows(own_rows[kind], d_head), context.float32());
+    causal_attention(own, port.n_head, config.score_scale(l), batch.sequences, 1, mixed,
+                     context.passes());
+    mixed -= clean.z(l).rows(rows[0], rows[0] + d_q - 1);
+    blas::multiply(blas::ConstView(model.layers[l].W_O).cols(rows[0], d_q), mixed, difference);
   }
 };
 
@@ -153,9 +143,12 @@ std::vector<TokenLoss> EdgeAblation::losses(HeadAblation& clean, const SequenceB
 
 std::uint64_t EdgeAblation::bytes(const ModelConfig& config, Index n_column, Index n_edge) {
   const std::uint64_t at_once = std::min(n_edge, edges_at_once(n_column));
-  const std::uint64_t columns = (at_once + 5) * config.d_model + 3 * config.d_mlp +
-                                4 * static_cast<std::uint64_t>(config.d_head());
-  return columns * n_column * sizeof(float);
+  // The streams' differences; what a port reads, and it normalized; queries, keys and values of a
+  // layer and of a group's heads, and their z.
+  const std::uint64_t columns =
+      (at_once + 2) * config.d_model + config.d_qkv() + 2 * config.d_z() + 2 * config.d_head();
+  return columns * n_column * sizeof(float) +
+         MlpDifference::bytes(config, n_column, n_column, Engine::float32);
 }
 
 }  // namespace headscope

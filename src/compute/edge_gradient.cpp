@@ -5,9 +5,9 @@
 
 #include "compute/activations.hpp"
 #include "compute/buffer.hpp"
+#include "compute/layer.hpp"
 #include "compute/node_outputs.hpp"
 #include "compute/ops.hpp"
-#include "compute/ops_gradient.hpp"
 #include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
 
@@ -52,7 +52,7 @@ struct EdgeGradient::Workspace {
   void keep(const PortGradient& port, const SequenceBatch& batch) {
     const Index n_column = batch.n_column();
     if (port.reader == PortGradient::Reader::attention) {
-      Matrix kept = dqkv[port.layer].matrix(3 * config.d_model, n_column);
+      Matrix kept = dqkv[port.layer].matrix(config.d_qkv(), n_column);
       copy(port.values, kept);
     } else if (port.reader == PortGradient::Reader::mlp) {
       Matrix kept = dmlp[port.layer].matrix(config.d_model, n_column);
@@ -77,49 +77,48 @@ struct EdgeGradient::Workspace {
                       {D.colptr(node), d_model, count, d_model});
     }
     for (Index l = 0; l < config.n_layer; ++l) {
-      const LayerWeights& layer = model.layers[l];
-      attention_gradients(layer, dqkv[l].matrix(3 * d_model, clean.n_token()),
+      const Layer layer(model, l);
+      attention_gradients(layer, dqkv[l].matrix(config.d_qkv(), clean.n_token()),
                           blas::ConstView(clean.resid(l)).cols(first, count));
-      contract(graph.attention_port(l), 3 * config.n_head, first, count, groups);
-      reader_gradient(dmlp[l].matrix(d_model, clean.n_token()), layer.ln_2_gain, clean.resid_mid(l),
+      contract(graph.attention_port(l), graph.n_attention_port(), first, count, groups);
+      reader_gradient(dmlp[l].matrix(d_model, clean.n_token()), layer.ln_2, clean.mlp_input(l),
                       first, count);
       contract(graph.mlp_port(l), 1, first, count, groups);
     }
-    reader_gradient(dlogits.matrix(d_model, clean.n_token()), model.ln_f_gain,
+    reader_gradient(dlogits.matrix(d_model, clean.n_token()), final_norm(model),
                     clean.resid(config.n_layer), first, count);
     contract(graph.logits_port(), 1, first, count, groups);
   }
 
   /// gradients = those of what a layer's queries, keys and values read: a matrix of count columns
   /// per port.
-  void attention_gradients(const LayerWeights& layer, const Matrix& dprojected,
-                           blas::ConstView resid) {
+  void attention_gradients(const Layer& layer, const Matrix& dprojected, blas::ConstView resid) {
     const Index d_model = config.d_model, d_head = config.d_head(), count = resid.n_col,
-                n_port = 3 * config.n_head, first = first_column_;
+                n_port = graph.n_attention_port(), first = first_column_;
     Matrix G = gradients.matrix(d_model * count, n_port);
     Matrix dln = dnormalized.matrix(d_model * count, n_port);
     G.zeros();
 #pragma omp parallel for schedule(dynamic)
     for (Index port = 0; port < n_port; ++port) {
       blas::multiply_serial(
-          blas::ConstView(layer.W_QKV).rows(port * d_head, d_head), Transpose::yes,
+          blas::ConstView(layer.attention.weights().W_QKV).rows(port * d_head, d_head),
+          Transpose::yes,
           blas::ConstView(dprojected).cols(first, count).rows(port * d_head, d_head), Transpose::no,
           {dln.colptr(port), d_model, count, d_model});
     }
     for (Index port = 0; port < n_port; ++port) {
-      add_layer_norm_gradient(resid, layer.ln_1_gain, config.layer_norm_epsilon,
-                              {dln.colptr(port), d_model, count, d_model},
-                              {G.colptr(port), d_model, count, d_model});
+      layer.ln_1.gradient(resid, {dln.colptr(port), d_model, count, d_model},
+                          {G.colptr(port), d_model, count, d_model});
     }
   }
 
   /// gradients = those of what a layer's MLP or the logits read.
-  void reader_gradient(const Matrix& dln, const Vector& gain, const Matrix& stream, Index first,
+  void reader_gradient(const Matrix& dln, const Norm& norm, const Matrix& stream, Index first,
                        Index count) {
     Matrix G = gradients.matrix(config.d_model, count);
     G.zeros();
-    add_layer_norm_gradient(blas::ConstView(stream).cols(first, count), gain,
-                            config.layer_norm_epsilon, blas::ConstView(dln).cols(first, count), G);
+    norm.gradient(blas::ConstView(stream).cols(first, count),
+                  blas::ConstView(dln).cols(first, count), G);
   }
 
   /// Adds the products of differences and gradients, for ports that read the same nodes.
@@ -193,12 +192,12 @@ std::uint64_t EdgeGradient::bytes(const ModelConfig& config, Index n_column, int
   const EdgeGraph graph(config);
   const std::uint64_t d_model = config.d_model,
                       chunk = std::min(n_column, chunk_columns(graph, config.d_model)),
-                      // Gradients before the LayerNorm, kept for all layers.
-      kept = (4 * config.n_layer + 1) * d_model * n_column,
+                      // Gradients before the norms, kept for all layers.
+      kept = (config.n_layer * (config.d_qkv() + d_model) + d_model) * n_column,
                       // Of a chunk: all nodes; a layer's queries, keys and values twice; effects of
                       // as many groups as columns, at two each at least.
-      of_chunk =
-          (graph.n_node() + 6 * config.n_head) * d_model * chunk + (chunk / 2 + 1) * graph.n_edge();
+      of_chunk = (graph.n_node() + 2 * graph.n_attention_port()) * d_model * chunk +
+                 (chunk / 2 + 1) * graph.n_edge();
   return HeadGradient::bytes(config, n_column, n_thread, engines) +
          (kept + of_chunk) * sizeof(float);
 }

@@ -4,22 +4,35 @@
 
 namespace headscope {
 
-EdgeGraph::EdgeGraph(const ModelConfig& config) : n_layer_(config.n_layer), n_head_(config.n_head) {
+EdgeGraph::EdgeGraph(const ModelConfig& config)
+    : n_layer_(config.n_layer), n_head_(config.n_head), n_group_(config.n_group()) {
   first_edge_.reserve(n_port() + 1);
   first_edge_.push_back(0);
   for (Index p = 0; p < n_port(); ++p) {
     const PathPort port = this->port(p);
+    const bool reads_heads = port.kind == PathPort::Kind::mlp && !config.parallel_residual;
     const Index n_read = port.kind == PathPort::Kind::logits ? n_node()
-                         : port.kind == PathPort::Kind::mlp  ? mlp(port.layer)
+                         : reads_heads                       ? mlp(port.layer)
                                                              : head(port.layer, 0);
     first_edge_.push_back(first_edge_.back() + n_read);
   }
 }
 
 Index EdgeGraph::port(PathPort::Kind kind, Index layer, Index h) const {
-  if (kind == PathPort::Kind::logits) return logits_port();
-  if (kind == PathPort::Kind::mlp) return mlp_port(layer);
-  return attention_port(layer) + static_cast<Index>(kind) * n_head_ + h;
+  const Index group = h / (n_head_ / n_group_);
+  switch (kind) {
+    case PathPort::Kind::q:
+      return attention_port(layer) + h;
+    case PathPort::Kind::k:
+      return attention_port(layer) + n_head_ + group;
+    case PathPort::Kind::v:
+      return attention_port(layer) + n_head_ + n_group_ + group;
+    case PathPort::Kind::mlp:
+      return mlp_port(layer);
+    case PathPort::Kind::logits:
+      break;
+  }
+  return logits_port();
 }
 
 PathNode EdgeGraph::node(Index node) const {
@@ -30,10 +43,13 @@ PathNode EdgeGraph::node(Index node) const {
 }
 
 PathPort EdgeGraph::port(Index port) const {
-  if (port == logits_port()) return {PathPort::Kind::logits, n_layer_, 0};
-  const Index layer = port / (3 * n_head_ + 1), place = port % (3 * n_head_ + 1);
-  if (place == 3 * n_head_) return {PathPort::Kind::mlp, layer, 0};
-  return {static_cast<PathPort::Kind>(place / n_head_), layer, place % n_head_};
+  if (port == logits_port()) return {PathPort::Kind::logits, n_layer_};
+  const Index layer = port / (n_attention_port() + 1), place = port % (n_attention_port() + 1);
+  if (place == n_attention_port()) return {PathPort::Kind::mlp, layer};
+  if (place < n_head_) return {PathPort::Kind::q, layer, place};
+  const Index of_group = n_head_ / n_group_, group = (place - n_head_) % n_group_;
+  const bool is_key = place < n_head_ + n_group_;
+  return {is_key ? PathPort::Kind::k : PathPort::Kind::v, layer, group * of_group, of_group};
 }
 
 Index EdgeGraph::owner(Index port) const {
@@ -60,7 +76,9 @@ std::string EdgeGraph::port_name(Index port) const {
   if (reader.kind == PathPort::Kind::logits) return "logits";
   if (reader.kind == PathPort::Kind::mlp) return node_name(mlp(reader.layer));
   constexpr const char* kinds[] = {".q", ".k", ".v"};
-  return node_name(owner(port)) + kinds[static_cast<std::size_t>(reader.kind)];
+  const std::string others =
+      reader.n_head == 1 ? "" : "-" + std::to_string(reader.head + reader.n_head - 1);
+  return node_name(owner(port)) + others + kinds[static_cast<std::size_t>(reader.kind)];
 }
 
 }  // namespace headscope

@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "compute/buffer.hpp"
-#include "compute/causal_attention.hpp"
 #include "compute/layer.hpp"
 #include "compute/ops.hpp"
 #include "compute/token_loss.hpp"
@@ -48,23 +47,25 @@ const Matrix& Forward::run(std::span<const TokenId> tokens,
   return run(SequenceBatch::of_document(tokens), observers);
 }
 
-const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* const> observers) {
+const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* const> observers,
+                           const ForwardChange& change) {
   const ModelConfig& config = model_.config;
   const Index d_model = config.d_model, n_token = batch.n_column();
   const Products products = context_.passes();
   check_input(model_, batch);
   Workspace& w = *workspace_;
   Matrix normalized = w.normalized.matrix(d_model, n_token);
-  Matrix z = w.z.matrix(d_model, n_token);
+  Matrix z = w.z.matrix(config.d_z(), n_token);
   Matrix attention_output = w.attention_output.matrix(d_model, n_token);
   Matrix resid_mid = w.resid_mid.matrix(d_model, n_token);
   Matrix mlp_normalized = w.mlp_normalized.matrix(d_model, n_token);
-  Matrix hidden = w.hidden.matrix(config.d_mlp, n_token);
+  Matrix hidden = w.hidden.matrix(config.d_in(), n_token);
   Matrix stream[2] = {w.resid[0].matrix(d_model, n_token), w.resid[1].matrix(d_model, n_token)};
   embed_into(model_, batch, stream[0]);
+  if (change.embeddings) change.embeddings(stream[0]);
 
   for (Index l = 0; l < config.n_layer; ++l) {
-    const LayerWeights& layer = model_.layers[l];
+    const Layer layer(model_, l);
     const Matrix& resid_pre = stream[l % 2];
     Matrix& resid_post = stream[(l + 1) % 2];
     const bool with_pattern =
@@ -72,20 +73,21 @@ const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* 
         std::any_of(observers.begin(), observers.end(),
                     [l](const LayerObserver* observer) { return observer->wants_pattern(l); });
     const std::optional<ProjectionMemory> given = given_memory(observers, l, config, n_token);
-    Matrix qkv = given ? Matrix(given->qkv, 3 * d_model, n_token, false, true)
-                       : w.qkv.matrix(3 * d_model, n_token);
-    Matrix mlp_pre = given ? Matrix(given->mlp_pre, config.d_mlp, n_token, false, true) : hidden;
+    Matrix qkv = given ? Matrix(given->qkv, config.d_qkv(), n_token, false, true)
+                       : w.qkv.matrix(config.d_qkv(), n_token);
+    Matrix mlp_pre = given ? Matrix(given->mlp_pre, config.d_in(), n_token, false, true) : hidden;
     Cube pattern = with_pattern ? w.pattern.cube(n_token, n_token, config.n_head) : Cube();
 
-    project_qkv(config, layer, resid_pre, normalized, qkv, products);
-    causal_attention(qkv, config.n_head, config.score_scale(l), batch.sequences, 1, z, products,
-                     with_pattern ? &pattern : nullptr);
-    products.multiply(layer.W_O, blas::Transpose::no, z, attention_output);
-    add_bias(attention_output, layer.b_O);
+    layer.ln_1.apply(resid_pre, normalized);
+    layer.attention.project(normalized, batch.sequences, qkv, products);
+    layer.attention.mix(qkv, batch.sequences, 1, z, products, with_pattern ? &pattern : nullptr);
+    if (change.z) change.z(l, qkv, z);
+    layer.attention.write(z, attention_output, products);
     add(resid_pre, attention_output, resid_mid);
     copy(resid_mid, resid_post);
-    project_mlp(config, layer, resid_post, mlp_normalized, mlp_pre, products);
-    add_mlp(config, layer, mlp_pre, hidden, resid_post, products);
+    layer.ln_2.apply(config.parallel_residual ? resid_pre : resid_mid, mlp_normalized);
+    layer.mlp.apply(mlp_normalized, mlp_pre, blas::View(hidden).rows(0, config.d_mlp), resid_post,
+                    products);
 
     const LayerView view{l,       n_token, resid_pre,        normalized, qkv,
                          pattern, z,       attention_output, resid_mid,  resid_post};
@@ -112,8 +114,7 @@ TokenLoss Forward::loss(blas::ConstView resid_final, const SequenceBatch& batch)
 Matrix Forward::logits(const Matrix& resid_final) {
   check_count("residual stream rows", model_.config.d_model, resid_final.n_rows);
   Matrix normalized = workspace_->normalized.matrix(resid_final.n_rows, resid_final.n_cols);
-  layer_norm(resid_final, model_.ln_f_gain, model_.ln_f_bias, model_.config.layer_norm_epsilon,
-             normalized);
+  final_norm(model_).apply(resid_final, normalized);
   Matrix logits(model_.unembedding().n_cols, resid_final.n_cols, arma::fill::none);
   // In chunks of the vocabulary, so that only a chunk is packed at once.
   constexpr Index at_once = 4096;
@@ -129,9 +130,9 @@ Matrix Forward::logits(const Matrix& resid_final) {
 }
 
 std::uint64_t Forward::bytes(const ModelConfig& config, Index n_token, bool with_patterns) {
-  // resid_pre, resid_mid, resid_post, both normalized streams, z and the attention output; queries,
+  // resid_pre, resid_mid, resid_post, both normalized streams and the attention output; z; queries,
   // keys and values; hidden units.
-  const std::uint64_t rows = 7 * config.d_model + 3 * config.d_model + config.d_mlp;
+  const std::uint64_t rows = 6 * config.d_model + config.d_z() + config.d_qkv() + config.d_in();
   const std::uint64_t patterns = with_patterns ? config.n_head * n_token * n_token : 0;
   return (rows * n_token + patterns) * sizeof(float);
 }

@@ -9,7 +9,6 @@
 #include "compute/buffer.hpp"
 #include "compute/divisor.hpp"
 #include "compute/layer.hpp"
-#include "compute/ops_gradient.hpp"
 #include "compute/sequence_batch.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
@@ -17,8 +16,6 @@
 
 namespace headscope {
 namespace {
-
-using blas::Transpose;
 
 HEADSCOPE_VECTORISED double dot(const float* a, const float* b, Index n) {
   double sum = 0;
@@ -48,6 +45,8 @@ arma::mat z_dot_gradient(const LayerGradient& gradient, Index n_head) {
 struct HeadGradient::Workspace {
   explicit Workspace(ComputeContext given) : context(std::move(given)) {}
 
+  using Sequences = Attention::Sequences;
+
   ComputeContext context;
   Buffer dresid, dz, normalized, dnormalized, qkv, dqkv, hidden, dhidden;
   PortGradientObserver ports = {};
@@ -69,64 +68,56 @@ struct HeadGradient::Workspace {
                                               context.passes(), context.gradients());
     for (Index i = 0; i < n_predicted; ++i) dln.col(i) *= weights[i];
     show(model.config.n_layer, PortGradient::Reader::logits, dln);
+    const Norm norm = final_norm(model);
     for_each_run(batch.predictions, [&](Index first, Index column, Index count) {
-      add_layer_norm_gradient(blas::ConstView(resid_final).cols(column, count), model.ln_f_gain,
-                              model.config.layer_norm_epsilon,
-                              blas::ConstView(dln).cols(first, count),
-                              blas::View(d).cols(column, count));
+      norm.gradient(blas::ConstView(resid_final).cols(column, count),
+                    blas::ConstView(dln).cols(first, count), blas::View(d).cols(column, count));
     });
     return loss;
   }
 
   /// The hidden units before bias and activation.
-  Matrix mlp_pre(const Model& model, Index index, Activations& clean) {
-    if (clean.has_projections()) return clean.mlp_pre(index);
-    const Matrix resid_mid = clean.resid_mid(index);
-    Matrix ln = normalized.matrix(resid_mid.n_rows, resid_mid.n_cols);
-    Matrix pre = hidden.matrix(model.config.d_mlp, resid_mid.n_cols);
-    project_mlp(model.config, model.layers[index], resid_mid, ln, pre, context.gradients());
+  Matrix mlp_pre(const ModelConfig& config, const Layer& layer, Index l, Activations& clean) {
+    if (clean.has_projections()) return clean.mlp_pre(l);
+    const Matrix read = clean.mlp_input(l);
+    Matrix ln = normalized.matrix(read.n_rows, read.n_cols);
+    Matrix pre = hidden.matrix(config.d_in(), read.n_cols);
+    layer.ln_2.apply(read, ln);
+    layer.mlp.project(ln, pre, context.gradients());
     return pre;
   }
 
-  Matrix projected_qkv(const Model& model, Index index, Activations& clean) {
-    if (clean.has_projections()) return clean.qkv(index);
-    const Matrix resid = clean.resid(index);
+  Matrix projected_qkv(const ModelConfig& config, const Layer& layer, Index l, Sequences sequences,
+                       Activations& clean) {
+    if (clean.has_projections()) return clean.qkv(l);
+    const Matrix resid = clean.resid(l);
     Matrix ln = normalized.matrix(resid.n_rows, resid.n_cols);
-    Matrix projected = qkv.matrix(3 * resid.n_rows, resid.n_cols);
-    project_qkv(model.config, model.layers[index], resid, ln, projected, context.gradients());
+    Matrix projected = qkv.matrix(config.d_qkv(), resid.n_cols);
+    layer.ln_1.apply(resid, ln);
+    layer.attention.project(ln, sequences, projected, context.gradients());
     return projected;
   }
 
-  // Backpropagates the residual stream's gradient through the layer's MLP.
-  void through_mlp(const Model& model, Index index, Activations& clean, Matrix& d) {
-    const ModelConfig& config = model.config;
-    const LayerWeights& layer = model.layers[index];
-    const Matrix resid_mid = clean.resid_mid(index), pre = mlp_pre(model, index, clean);
-    Matrix dpre = dhidden.matrix(config.d_mlp, d.n_cols);
-    const Products products = context.gradients();
-    products.multiply(layer.W_out, Transpose::yes, d, dpre);
-    activation_gradient(pre, layer.b_in, config.activation, dpre, dpre);
+  // d = the gradient of what the MLP's output is added to, from that of their sum.
+  void through_mlp(const ModelConfig& config, const Layer& layer, Index l, Activations& clean,
+                   Matrix& d) {
+    const Matrix pre = mlp_pre(config, layer, l, clean);
+    Matrix dpre = dhidden.matrix(config.d_in(), d.n_cols);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
-    products.multiply(layer.W_in, Transpose::yes, dpre, dln);
-    show(index, PortGradient::Reader::mlp, dln);
-    add_layer_norm_gradient(resid_mid, layer.ln_2_gain, config.layer_norm_epsilon, dln, d);
+    layer.mlp.gradient(pre, d, dpre, dln, context.gradients());
+    show(l, PortGradient::Reader::mlp, dln);
+    layer.ln_2.gradient(clean.mlp_input(l), dln, d);
   }
 
-  // Backpropagates the residual stream's gradient through the layer's attention.
-  void through_attention(const Model& model, Index index,
-                         std::span<const SequenceBatch::Sequence> sequences, Activations& clean,
-                         const Matrix& dmixed, Matrix& d) {
-    const ModelConfig& config = model.config;
-    const LayerWeights& layer = model.layers[index];
-    const Matrix resid_pre = clean.resid(index), projected = projected_qkv(model, index, clean);
-    Matrix dprojected = dqkv.matrix(3 * d.n_rows, d.n_cols);
-    const Products products = context.gradients();
-    causal_attention_gradient(projected, config.n_head, config.score_scale(index), sequences,
-                              dmixed, dprojected, products);
-    show(index, PortGradient::Reader::attention, dprojected);
+  // Adds to d what the attention passes back of dmixed, the gradient of its z.
+  void through_attention(const ModelConfig& config, const Layer& layer, Index l,
+                         Sequences sequences, Activations& clean, const Matrix& dmixed, Matrix& d) {
+    const Matrix projected = projected_qkv(config, layer, l, sequences, clean);
+    Matrix dprojected = dqkv.matrix(config.d_qkv(), d.n_cols);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
-    products.multiply(layer.W_QKV, Transpose::yes, dprojected, dln);
-    add_layer_norm_gradient(resid_pre, layer.ln_1_gain, config.layer_norm_epsilon, dln, d);
+    layer.attention.gradient(projected, sequences, dmixed, dprojected, dln, context.gradients());
+    show(l, PortGradient::Reader::attention, dprojected);
+    layer.ln_1.gradient(clean.resid(l), dln, d);
   }
 };
 
@@ -153,16 +144,18 @@ TokenLoss HeadGradient::run(Activations& clean, const SequenceBatch& batch,
   Workspace& w = *workspace_;
   w.ports = ports;
   Matrix dresid = w.dresid.matrix(config.d_model, batch.n_column());
-  Matrix dz = w.dz.matrix(config.d_model, batch.n_column());
+  Matrix dz = w.dz.matrix(config.d_z(), batch.n_column());
   TokenLoss loss = w.start(model_, clean.resid(config.n_layer), batch, weights, dresid);
 
   for (Index l = config.n_layer; l-- > 0;) {
-    const LayerWeights& layer = model_.layers[l];
-    w.through_mlp(model_, l, clean, dresid);
-    w.context.gradients().multiply(layer.W_O, Transpose::yes, dresid, dz);
+    const Layer layer(model_, l);
+    // A parallel MLP does not read what the attention writes.
+    if (!config.parallel_residual) w.through_mlp(config, layer, l, clean, dresid);
+    layer.attention.z_gradient(dresid, dz, w.context.gradients());
     observe({l, clean.z(l), dz});
     if (l == 0 && !ports) continue;
-    w.through_attention(model_, l, batch.sequences, clean, dz, dresid);
+    if (config.parallel_residual) w.through_mlp(config, layer, l, clean, dresid);
+    w.through_attention(config, layer, l, batch.sequences, clean, dz, dresid);
   }
   return loss;
 }
@@ -170,8 +163,11 @@ TokenLoss HeadGradient::run(Activations& clean, const SequenceBatch& batch,
 std::uint64_t HeadGradient::bytes(const ModelConfig& config, Index n_token, int n_thread,
                                   const Engines& engines) {
   // Gradients of the residual stream and z; the normalized stream, queries, keys, values and hidden
-  // units, each with its gradient; each thread's sum over the unembedding.
-  const std::uint64_t rows = 10 * config.d_model + 2 * config.d_mlp +
+  // units, each with its gradient; keys' and values' gradients by head where heads share them; each
+  // thread's sum over the unembedding.
+  const std::uint64_t by_head = config.n_group() < config.n_head ? 2 * config.d_z() : 0;
+  const std::uint64_t rows = 3 * config.d_model + config.d_z() + 2 * config.d_qkv() +
+                             2 * config.d_in() + by_head +
                              static_cast<std::uint64_t>(n_thread) * config.d_model;
   return Forward::loss_bytes(config, n_token, n_thread) + rows * n_token * sizeof(float) +
          static_cast<std::uint64_t>(n_thread) *

@@ -5,11 +5,9 @@
 #include "headscope/error.hpp"
 
 namespace headscope {
-namespace {
 
 using blas::Transpose;
 
-// Y += factor X, X one column for all if it has only one.
 void add_scaled(blas::ConstView X, float factor, blas::View Y) {
   for (Index t = 0; t < Y.n_col; ++t) {
     const float* const x = X.data + (X.n_col == 1 ? 0 : t) * X.stride;
@@ -17,8 +15,6 @@ void add_scaled(blas::ConstView X, float factor, blas::View Y) {
     for (Index i = 0; i < Y.n_row; ++i) y[i] += factor * x[i];
   }
 }
-
-}  // namespace
 
 blas::ConstView head_output_weights(const LayerWeights& layer, Index d_head, Index head) {
   return blas::ConstView(layer.W_O).cols(head * d_head, d_head);

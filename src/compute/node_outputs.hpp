@@ -2,10 +2,28 @@
 
 #include "compute/activations.hpp"
 #include "headscope/blas.hpp"
+#include "headscope/compute_context.hpp"
 #include "headscope/edges.hpp"
 #include "headscope/model.hpp"
 
 namespace headscope {
+
+/// What the engines of edges have in common.
+struct EdgeModel {
+  EdgeModel(const Model& model_given, ComputeContext context_given)
+      : model(model_given),
+        config(model.config),
+        graph(config),
+        context(std::move(context_given)) {}
+
+  const Model& model;
+  const ModelConfig& config;
+  const EdgeGraph graph;
+  ComputeContext context;
+};
+
+/// Y += factor X, on the calling thread. @param X  one column for all if it has only one.
+void add_scaled(blas::ConstView X, float factor, blas::View Y);
 
 /// difference = replacement - u of the columns first .. first + difference.n_col - 1, u being what
 /// a node writes. Works on the calling thread.

@@ -8,16 +8,14 @@
 /// tokens.
 namespace headscope {
 
-/// Y[:, t] = (X[:, t] - mean) / sqrt(variance + epsilon) * gain + bias, over each column. Y may be
-/// X.
-/// @param X, Y  d_model x n_token.
-/// @throws ShapeError
-void layer_norm(blas::ConstView X, const Vector& gain, const Vector& bias, double epsilon,
-                blas::View Y);
-
-/// Y[:, t] = activation(X[:, t] + bias); Y may be X.
+/// Y[:, t] = activation(X[:, t] + bias); Y may be X. An empty bias adds nothing.
 /// @throws ShapeError
 void add_bias_activate(blas::ConstView X, const Vector& bias, Activation activation, blas::View Y);
+
+/// dX = dY activation'(X + bias), where Y = activation(X + bias).
+/// @param X, dY, dX  d_mlp x n; dX may be dY or X.
+void activation_gradient(blas::ConstView X, const Vector& bias, Activation activation,
+                         blas::ConstView dY, blas::View dX);
 
 /// X[:, t] += bias, in place. An empty bias adds nothing.
 void add_bias(blas::View X, const Vector& bias);

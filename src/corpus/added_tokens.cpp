@@ -44,9 +44,12 @@ std::vector<AddedToken> parse_added_tokens(std::string_view text, const std::str
   return tokens;
 }
 
-AddedTokenSearch::AddedTokenSearch(const std::vector<AddedToken>& tokens) {
-  for (const AddedToken& token : tokens) {
+AddedTokenSearch::AddedTokenSearch(
+    const std::vector<AddedToken>& tokens,
+    const std::function<std::string(const std::string&)>& normalized) {
+  for (AddedToken token : tokens) {
     if (token.is_special) continue;
+    if (token.is_normalized) token.text = normalized(token.text);
     (token.is_normalized ? normalized_ : ordinary_)[token.text.front()].push_back(token);
   }
   for (Tokens* const sorted : {&ordinary_, &normalized_}) {
@@ -57,14 +60,15 @@ AddedTokenSearch::AddedTokenSearch(const std::vector<AddedToken>& tokens) {
   }
 }
 
-void AddedTokenSearch::split_by(const Tokens& tokens, std::string_view text, ByteSpan span,
-                                std::vector<Part>& parts) {
-  std::size_t begin = span.first;
-  for (std::size_t i = begin; i < span.second && !tokens.empty();) {
+std::vector<AddedTokenSearch::Part> AddedTokenSearch::split_by(const Tokens& tokens,
+                                                               std::string_view text) {
+  std::vector<Part> parts;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size() && !tokens.empty();) {
     const auto candidates = tokens.find(text[i]);
     const AddedToken* found = nullptr;
     if (candidates != tokens.end()) {
-      const std::string_view rest = text.substr(i, span.second - i);
+      const std::string_view rest = text.substr(i);
       const auto first =
           std::find_if(candidates->second.begin(), candidates->second.end(),
                        [&](const AddedToken& token) { return rest.starts_with(token.text); });
@@ -79,20 +83,8 @@ void AddedTokenSearch::split_by(const Tokens& tokens, std::string_view text, Byt
     parts.push_back({{i, begin}, found->id});
     i = begin;
   }
-  if (begin < span.second) parts.push_back({{begin, span.second}, std::nullopt});
-}
-
-std::vector<AddedTokenSearch::Part> AddedTokenSearch::split(std::string_view text) const {
-  std::vector<Part> ordinary, all;
-  split_by(ordinary_, text, {0, text.size()}, ordinary);
-  for (const Part& part : ordinary) {
-    if (part.token) {
-      all.push_back(part);
-    } else {
-      split_by(normalized_, text, part.span, all);
-    }
-  }
-  return all;
+  if (begin < text.size()) parts.push_back({{begin, text.size()}, std::nullopt});
+  return parts;
 }
 
 }  // namespace headscope

@@ -45,4 +45,19 @@ std::string decode(std::string_view entry) {
   return bytes;
 }
 
+std::string fallback(unsigned char byte) {
+  constexpr char digits[] = "0123456789ABCDEF";
+  return {'<', '0', 'x', digits[byte >> 4], digits[byte & 0xF], '>'};
+}
+
+std::optional<unsigned char> parse_fallback(std::string_view entry) {
+  constexpr std::size_t length = 6;
+  if (entry.size() != length || !entry.starts_with("<0x")) return std::nullopt;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const auto value = static_cast<unsigned char>(byte);
+    if (fallback(value) == entry) return value;
+  }
+  return std::nullopt;
+}
+
 }  // namespace headscope::byte_alphabet

@@ -20,30 +20,23 @@ const BytePairMerger::Merge* BytePairMerger::find(TokenId left, TokenId right) c
   return merges_.find({left, right});
 }
 
-void BytePairMerger::merge(std::string_view part, TokenIds& ids,
-                           std::vector<std::uint32_t>& lengths) const {
-  if (part.size() <= short_part) {
-    merge_short(part, ids, lengths);
-  } else {
-    merge_long(part, ids, lengths);
-  }
+void BytePairMerger::merge(TokenIds& ids, std::vector<std::uint32_t>& lengths) const {
+  const std::size_t n =
+      ids.size() <= short_part ? merge_short(ids, lengths) : merge_long(ids, lengths);
+  ids.resize(n);
+  lengths.resize(n);
 }
 
 // Words are short: scanning all ranks after each merge is cheaper than keeping a queue.
-void BytePairMerger::merge_short(std::string_view part, TokenIds& ids,
-                                 std::vector<std::uint32_t>& lengths) const {
-  std::array<TokenId, short_part> token;
-  std::array<std::uint32_t, short_part> length;
+// @return  the number of tokens that are left, at the beginning.
+std::size_t BytePairMerger::merge_short(std::span<TokenId> token,
+                                        std::span<std::uint32_t> length) const {
   std::array<Merge, short_part> merge_after;
-  std::size_t n = part.size();
+  std::size_t n = token.size();
   const auto look_up = [&](std::size_t i) {
     const Merge* const found = i + 1 < n ? find(token[i], token[i + 1]) : nullptr;
     merge_after[i] = found != nullptr ? *found : Merge{no_rank, 0};
   };
-  for (std::size_t i = 0; i < n; ++i) {
-    token[i] = byte_tokens_[static_cast<unsigned char>(part[i])];
-    length[i] = 1;
-  }
   for (std::size_t i = 0; i < n; ++i) look_up(i);
   while (n > 1) {
     std::size_t best = 0;
@@ -62,12 +55,12 @@ void BytePairMerger::merge_short(std::string_view part, TokenIds& ids,
     look_up(best);
     if (best > 0) look_up(best - 1);
   }
-  ids.insert(ids.end(), token.begin(), token.begin() + n);
-  lengths.insert(lengths.end(), length.begin(), length.begin() + n);
+  return n;
 }
 
-void BytePairMerger::merge_long(std::string_view part, TokenIds& ids,
-                                std::vector<std::uint32_t>& lengths) const {
+// @return  the number of tokens that are left, at the beginning.
+std::size_t BytePairMerger::merge_long(std::span<TokenId> token,
+                                       std::span<std::uint32_t> length) const {
   struct Symbol {
     TokenId token;
     std::uint32_t length;  // 0 once merged into the symbol before it
@@ -80,11 +73,9 @@ void BytePairMerger::merge_long(std::string_view part, TokenIds& ids,
       return rank != other.rank ? rank > other.rank : position > other.position;
     }
   };
-  const std::size_t n = part.size();
+  const std::size_t n = token.size();
   std::vector<Symbol> symbols(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    symbols[i] = {byte_tokens_[static_cast<unsigned char>(part[i])], 1, i - 1, i + 1};
-  }
+  for (std::size_t i = 0; i < n; ++i) symbols[i] = {token[i], length[i], i - 1, i + 1};
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
   const auto merge_at = [&](std::size_t i) -> const Merge* {
     return symbols[i].next < n ? find(symbols[i].token, symbols[symbols[i].next].token) : nullptr;
@@ -110,10 +101,12 @@ void BytePairMerger::merge_long(std::string_view part, TokenIds& ids,
     offer(candidate.position);
     if (candidate.position > 0) offer(left.previous);
   }
+  std::size_t n_left = 0;
   for (std::size_t i = 0; i < n; i = symbols[i].next) {
-    ids.push_back(symbols[i].token);
-    lengths.push_back(symbols[i].length);
+    token[n_left] = symbols[i].token;
+    length[n_left++] = symbols[i].length;
   }
+  return n_left;
 }
 
 }  // namespace headscope

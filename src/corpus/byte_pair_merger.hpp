@@ -1,8 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "base/flat_map.hpp"
@@ -14,17 +13,12 @@ namespace headscope {
 /// rank, leftmost first among equals.
 class BytePairMerger {
  public:
-  /// The token of each single byte.
-  using ByteTokens = std::vector<TokenId>;
-
-  explicit BytePairMerger(ByteTokens byte_tokens) : byte_tokens_(std::move(byte_tokens)) {}
-
   /// @param rank  order of the merge, lowest first; a repeated pair takes the new rank.
   void add(TokenId left, TokenId right, TokenId merged, std::int32_t rank);
 
-  /// Appends the tokens of `part` to `ids`, and the length in bytes of each to `lengths`. Time
-  /// grows as n log n with the length of the part.
-  void merge(std::string_view part, TokenIds& ids, std::vector<std::uint32_t>& lengths) const;
+  /// Merges tokens in place. Time grows as n log n with their number.
+  /// @param lengths  of each token in bytes.
+  void merge(TokenIds& ids, std::vector<std::uint32_t>& lengths) const;
 
  private:
   struct Merge {
@@ -41,10 +35,9 @@ class BytePairMerger {
     }
   };
   const Merge* find(TokenId left, TokenId right) const;
-  void merge_short(std::string_view part, TokenIds& ids, std::vector<std::uint32_t>& lengths) const;
-  void merge_long(std::string_view part, TokenIds& ids, std::vector<std::uint32_t>& lengths) const;
+  std::size_t merge_short(std::span<TokenId> token, std::span<std::uint32_t> length) const;
+  std::size_t merge_long(std::span<TokenId> token, std::span<std::uint32_t> length) const;
 
-  ByteTokens byte_tokens_;
   FlatMap<Pair, Merge> merges_{{-1, -1}};
 };
 

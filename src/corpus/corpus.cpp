@@ -10,6 +10,7 @@
 #include "corpus/corpus_file.hpp"
 #include "files/file_version.hpp"
 #include "files/hdf5_file.hpp"
+#include "files/read_file.hpp"
 #include "files/sha256.hpp"
 #include "files/text_file.hpp"
 #include "headscope/error.hpp"
@@ -45,7 +46,7 @@ std::vector<std::string> files_of(const std::string& path, std::vector<CorpusFol
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return {path};
   if (!fs::is_directory(path, ignored)) {
-    throw DataError(path, "", "expected a file or folder, got nothing there");
+    throw DataError(path, "", "expected a file or folder, but there is none");
   }
   std::vector<std::string> files;
   CorpusFolder folder{path, {}, {}};
@@ -68,6 +69,32 @@ std::vector<std::string> files_of(const std::string& path, std::vector<CorpusFol
   return files;
 }
 
+/// Refuses files of other programs by their first bytes.
+void check_is_no_document(const std::string& path) {
+  struct Signature {
+    std::string_view begin, name;
+  };
+  static constexpr std::array<Signature, 8> signatures{
+      {{"%PDF-", "a PDF document"},
+       {"\x89PNG", "a PNG image"},
+       {"\xFF\xD8\xFF", "a JPEG image"},
+       {"GIF8", "a GIF image"},
+       {"PK\x03\x04", "a zip archive or office document"},
+       {"\xD0\xCF\x11\xE0", "an office document"},
+       {"{\\rtf", "an RTF document"},
+       {"\x7F"
+        "ELF",
+        "a program"}}};
+  std::string begin;
+  constexpr std::uintmax_t n_byte = 8;
+  read_blocks(
+      path, [&](std::string_view block) { begin += block; }, n_byte);
+  for (const auto& [bytes, name] : signatures) {
+    if (!begin.starts_with(bytes)) continue;
+    throw DataError(path, "", "expected text, CoNLL-U or token ids, got " + std::string(name));
+  }
+}
+
 /// Refuses a `.conll` file in one of the other formats of that name.
 void check_conllu(const std::string& path, const CorpusContext& context) {
   const std::unique_ptr<std::istream> text = TextFile(path, context.encoding).open();
@@ -82,11 +109,13 @@ void check_conllu(const std::string& path, const CorpusContext& context) {
 
 std::unique_ptr<CorpusFile> open_file(const std::string& path, const CorpusContext& context) {
   const std::string extension = extension_of(path);
+  check_is_no_document(path);
   if (extension == ".h5" || hdf5::InputFile::recognises(path)) {
     return open_token_ids(path, context);
   }
   if (context.tokenizer == nullptr) {
-    throw DataError(path, "", "expected a tokenizer to read text with, got none");
+    throw DataError(path, "", "expected a tokenizer to read text with, got none",
+                    Remedy::tokenizer);
   }
   if (extension == ".conll") check_conllu(path, context);
   return extension == ".conllu" || extension == ".conll" ? open_conllu(path, context)
@@ -102,6 +131,7 @@ struct Corpus::Data {
   std::string sha256;
   std::vector<CorpusFolder> folders;
   std::vector<UndividedFile> undivided_files;
+  std::vector<SeparatedFile> separated_files;
 
   /// The file of a document, and the document's number in it.
   std::pair<const CorpusFile*, std::uint64_t> find(std::uint64_t document) const {
@@ -118,12 +148,13 @@ struct Corpus::Data {
 Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer,
                const CorpusOptions& options)
     : data_(std::make_unique<Data>()) {
-  const Index n_bos = options.prepend_bos ? 1 : 0;
-  if (options.max_tokens <= n_bos) {
-    throw OptionError("max_tokens", "expected at least " + std::to_string(n_bos + 1) + ", got " +
+  const Index n_bos = options.prepend_bos ? 1 : 0,
+              n_before = n_bos + (tokenizer != nullptr ? tokenizer->n_prefix() : 0);
+  if (options.max_tokens <= n_before) {
+    throw OptionError("max_tokens", "expected at least " + std::to_string(n_before + 1) + ", got " +
                                         std::to_string(options.max_tokens));
   }
-  if (options.prepend_bos && tokenizer != nullptr) tokenizer->end_of_text();
+  if (options.prepend_bos && tokenizer != nullptr) tokenizer->first_token();
   const std::uint64_t limit =
       options.max_documents > 0 ? options.max_documents : std::numeric_limits<std::uint64_t>::max();
   Sha256 hash;
@@ -133,8 +164,9 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
       auto opened = FileVersion(file).during([&]() -> std::unique_ptr<CorpusFile> {
         hash.add_file(file);
         if (room == 0) return nullptr;
-        return open_file(file, {tokenizer, options.prepend_bos, options.max_tokens - n_bos, room,
-                                options.encoding, options.document_sentences});
+        return open_file(
+            file, {tokenizer, options.prepend_bos, options.max_tokens - n_bos, room,
+                   options.encoding, options.document_sentences, options.literal_special_tokens});
       });
       if (room == 0) continue;
       data_->files.push_back(std::move(opened));
@@ -144,6 +176,9 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
       }
       if (found.n_undivided() > 1) {
         data_->undivided_files.push_back({file, found.n_undivided()});
+      }
+      if (found.n_separator() > 0) {
+        data_->separated_files.push_back({file, found.n_separator()});
       }
       data_->first_document.push_back(data_->n_document);
       data_->n_document += found.n_document();
@@ -193,6 +228,10 @@ const std::vector<UndividedFile>& Corpus::undivided_files() const {
   return data_->undivided_files;
 }
 
+const std::vector<SeparatedFile>& Corpus::separated_files() const {
+  return data_->separated_files;
+}
+
 const std::string& Corpus::sha256() const {
   return data_->sha256;
 }
@@ -207,7 +246,7 @@ std::vector<std::pair<std::size_t, std::size_t>> tokenize(const CorpusContext& c
                                                           std::string_view text, Piece& piece) {
   Tokenizer::Encoding encoding = context.tokenizer->encode(text);
   piece.has_bos = context.prepend_bos;
-  if (context.prepend_bos) piece.tokens.push_back(context.tokenizer->end_of_text());
+  if (context.prepend_bos) piece.tokens.push_back(context.tokenizer->first_token());
   piece.tokens.insert(piece.tokens.end(), encoding.ids.begin(), encoding.ids.end());
   piece.token_text.reserve(piece.tokens.size());
   for (const TokenId id : piece.tokens) {

@@ -96,8 +96,7 @@ class OpeningDocument {
       pieces.push_back({sentences_[first].begin, sentences_[end - 1].end, sentences_[first].line,
                         std::nullopt, id_, 0});
     };
-    // A token holds at least one byte.
-    if (joined_.text().size() <= context.max_tokens) {
+    if (context.tokenizer->most_tokens(joined_.text().size()) <= context.max_tokens) {
       add_piece(0, sentences_.size());
       return pieces;
     }

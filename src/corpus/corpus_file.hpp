@@ -19,6 +19,8 @@ class CorpusFile {
   }
   /// Sentences of a CoNLL-U file that is one document for want of `# newdoc`; else 0.
   virtual std::uint64_t n_undivided() const { return 0; }
+  /// Times that `<|endoftext|>` ends a document of a plain text.
+  virtual std::uint64_t n_separator() const { return 0; }
   std::uint64_t n_piece() const { return document_ends_.empty() ? 0 : document_ends_.back(); }
   /// Reads one piece; its place in the corpus is left unset. Safe from several threads.
   Piece piece(std::uint64_t document, std::uint64_t index) const {
@@ -47,10 +49,11 @@ class CorpusFile {
 struct CorpusContext {
   const Tokenizer* tokenizer = nullptr;
   bool prepend_bos = true;
-  Index max_tokens = 0;                  ///< without `<|endoftext|>`, at least 1
+  Index max_tokens = 0;                  ///< without the first token, at least 1
   std::uint64_t max_documents = 0;       ///< stop after this many; at least 1
   std::string encoding = "utf-8";        ///< of text, as iconv names it
   std::uint64_t document_sentences = 0;  ///< as in CorpusOptions
+  bool literal_special_tokens = false;   ///< as in CorpusOptions
 };
 
 std::unique_ptr<CorpusFile> open_plain_text(const std::string& path, const CorpusContext& context);
@@ -58,7 +61,7 @@ std::unique_ptr<CorpusFile> open_conllu(const std::string& path, const CorpusCon
 std::unique_ptr<CorpusFile> open_token_ids(const std::string& path, const CorpusContext& context);
 
 /// Sets tokens, their text and `has_bos` from a piece's text.
-/// @return the [begin, end) bytes of each token of the text, without `<|endoftext|>`.
+/// @return the [begin, end) bytes of each token of the text, without the first token.
 std::vector<std::pair<std::size_t, std::size_t>> tokenize(const CorpusContext& context,
                                                           std::string_view text, Piece& piece);
 

@@ -22,39 +22,30 @@ class PlainText : public CorpusFile {
     const std::unique_ptr<std::istream> opened = text_.open();
     std::istream& file = *opened;
     TextLine read;
-    const std::string& line = read.text;
-    std::string block;
-    std::uint64_t block_begin = 0;
-    std::size_t block_line = 0;
     bool seen_text = false;
     while (n_document() < context.max_documents && read_line(file, path, read)) {
-      if (line.find('\0') != std::string::npos) {
-        throw DataError(path, std::to_string(read.number), "expected text, got a NUL byte");
-      }
-      if (line.find_first_not_of(" \t\r\v\f") == std::string::npos) {
-        add_text(block, block_begin, block_line);
-        block.clear();
+      const bool is_blank = read.text.find_first_not_of(blanks) == std::string::npos;
+      if (is_blank) {
+        end_document();
         continue;
       }
-      if (!seen_text && !line.starts_with('#')) {
+      if (!seen_text && !read.text.starts_with('#')) {
         seen_text = true;
-        if (conllu::is_word_line(line)) {
+        if (conllu::is_word_line(read.text)) {
           throw DataError(path, std::to_string(read.number),
                           "expected plain text, got CoNLL-U, which is read from files named "
                           "*.conllu or *.conll");
         }
       }
-      if (block.empty()) {
-        block_begin = read.begin;
-        block_line = read.number;
-      }
-      block += line + '\n';
+      add_line(read);
     }
     if (!file.eof() && n_document() < context.max_documents) {
       throw DataError(path, "", "cannot be read");
     }
-    add_text(block, block_begin, block_line);
+    end_document();
   }
+
+  std::uint64_t n_separator() const override { return n_separator_; }
 
  private:
   Piece read_piece(std::uint64_t index) const override {
@@ -68,22 +59,67 @@ class PlainText : public CorpusFile {
     return piece;
   }
 
-  void add_text(std::string_view text, std::uint64_t begin, std::size_t line) {
-    while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
-    if (text.empty() || n_document() == context_.max_documents) return;
-    const auto spans = cut_text(*context_.tokenizer, text, context_.max_tokens);
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      pieces_.push_back({begin + spans[i].first, spans[i].second - spans[i].first,
-                         piece_name(name_in_file(path_, line), i, spans.size())});
+  /// Adds a line to the document that is being read; separators in it end documents.
+  void add_line(const TextLine& line) {
+    std::size_t begin = 0;
+    while (!context_.literal_special_tokens) {
+      const std::size_t separator = line.text.find(document_separator, begin);
+      if (separator == std::string::npos) break;
+      add_part(line, begin, line.text.substr(begin, separator - begin));
+      end_document();
+      ++n_separator_;
+      begin = separator + document_separator.size();
     }
-    add_document(spans.size());
+    add_part(line, begin, line.text.substr(begin) + '\n');
   }
+
+  /// Adds the part of a line that begins at a byte of it.
+  void add_part(const TextLine& line, std::size_t begin, std::string_view part) {
+    if (document_.empty()) {
+      const std::size_t first = part.find_first_not_of(begin > 0 ? blanks_and_ends : "");
+      if (first == std::string_view::npos) return;
+      part.remove_prefix(first);
+      document_begin_ = line.begin + begin + first;
+      const bool is_second = line.number == document_line_;
+      same_line_ = is_second ? same_line_ + 1 : 1;
+      document_line_ = line.number;
+    }
+    document_ += part;
+    if (document_.size() <= most_line_bytes) return;
+    throw DataError(path_, std::to_string(document_line_),
+                    "expected documents of at most 64 MiB, which a blank line or " +
+                        std::string(document_separator) + " ends, got a longer one");
+  }
+
+  void end_document() {
+    std::string_view text = document_;
+    while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
+    if (!text.empty() && n_document() < context_.max_documents) {
+      const auto spans = cut_text(*context_.tokenizer, text, context_.max_tokens);
+      std::string name = name_in_file(path_, document_line_);
+      if (same_line_ > 1) name += "." + std::to_string(same_line_);
+      for (std::size_t i = 0; i < spans.size(); ++i) {
+        pieces_.push_back({document_begin_ + spans[i].first, spans[i].second - spans[i].first,
+                           piece_name(name, i, spans.size())});
+      }
+      add_document(spans.size());
+    }
+    document_.clear();
+  }
+
+  static constexpr const char* blanks = " \t\r\v\f";
+  static constexpr const char* blanks_and_ends = " \t\r\v\f\n";
 
   std::string path_;
   FileVersion version_;
   TextFile text_;
   CorpusContext context_;
   std::vector<TextPiece> pieces_;
+  std::uint64_t n_separator_ = 0;
+  // The document that is being read, and where it begins.
+  std::string document_;
+  std::uint64_t document_begin_ = 0;
+  std::size_t document_line_ = 0, same_line_ = 0;
 };
 
 }  // namespace

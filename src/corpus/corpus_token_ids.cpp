@@ -26,8 +26,8 @@ class TokenIdFile : public CorpusFile {
       : path_(path), context_(context) {
     if (context.prepend_bos && context.tokenizer == nullptr) {
       throw DataError(path, "",
-                      "expected a tokenizer that knows the id of <|endoftext|>, with which "
-                      "documents begin, got none",
+                      "expected a tokenizer that knows the id of the token with which documents "
+                      "begin, got none",
                       Remedy::no_bos);
     }
     const auto offsets = read_file(path);
@@ -64,7 +64,7 @@ class TokenIdFile : public CorpusFile {
     Piece piece;
     piece.id = range.id;
     piece.has_bos = context_.prepend_bos;
-    if (context_.prepend_bos) piece.tokens.push_back(context_.tokenizer->end_of_text());
+    if (context_.prepend_bos) piece.tokens.push_back(context_.tokenizer->first_token());
     piece.tokens.insert(piece.tokens.end(), tokens_.begin() + range.begin,
                         tokens_.begin() + range.end);
     if (context_.tokenizer != nullptr) {
@@ -113,8 +113,8 @@ class TokenIdFile : public CorpusFile {
   }
 
   void cut(std::size_t document, std::size_t begin, std::size_t end) {
-    // Every piece gets an <|endoftext|>, so drop the document's own.
-    if (context_.prepend_bos && tokens_[begin] == context_.tokenizer->end_of_text()) ++begin;
+    // Every piece gets a first token, so drop the document's own.
+    if (context_.prepend_bos && tokens_[begin] == context_.tokenizer->first_token()) ++begin;
     const std::size_t n_piece =
         std::max<std::size_t>(1, (end - begin + context_.max_tokens - 1) / context_.max_tokens);
     for (std::size_t i = 0; i < n_piece; ++i) {

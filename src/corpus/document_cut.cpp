@@ -4,6 +4,7 @@
 
 #include "base/unicode_pattern.hpp"
 #include "base/utf8.hpp"
+#include "corpus/white_space.hpp"
 
 namespace headscope {
 namespace {
@@ -12,24 +13,11 @@ std::string_view part(std::string_view text, ByteSpan span) {
   return text.substr(span.first, span.second - span.first);
 }
 
-bool ends_in_space(std::string_view text) {
-  static const UnicodePattern pattern(R"(\s)");
-  if (text.empty()) return false;
-  if (const char last = text.back(); !utf8::is_continuation(last)) {
-    return last == ' ' || (last >= '\t' && last <= '\r');
-  }
-  std::size_t begin = text.size();
-  while (begin > 0 && utf8::is_continuation(text[--begin])) {
-  }
-  const std::string last = with_placeholders(text.substr(begin));
-  return UnicodePattern::Search(pattern, last).next(0).has_value();
-}
-
-// Where white space follows other text, the tokenizer always begins a new part, so the token counts
-// of both sides add up.
-bool tokens_add_up(std::string_view text, std::size_t boundary) {
-  return (text[boundary] == ' ' || text[boundary] == '\n') &&
-         !ends_in_space(text.substr(0, boundary));
+// Whether the token counts of both sides of a boundary add up: where a space follows a word that no
+// token joins with it.
+bool tokens_add_up(const Tokenizer& tokenizer, std::string_view text, std::size_t boundary) {
+  return tokenizer.separates_words() && text[boundary] == ' ' &&
+         !ends_in_white_space(text.substr(0, boundary));
 }
 
 std::vector<ByteSpan> sentences(std::string_view text, ByteSpan span) {
@@ -60,15 +48,17 @@ std::vector<ByteSpan> find_words(std::string_view text, ByteSpan span) {
 
 }  // namespace
 
-std::size_t count_tokens(const Tokenizer& tokenizer, std::string_view text, Index most) {
+std::size_t count_tokens(const Tokenizer& tokenizer, std::string_view text, Index most,
+                         bool continues) {
   if (text.size() / tokenizer.longest_token() > most) return most + 1;
   // In parts, so that the rest of a long text is not read.
   const std::size_t part_bytes = 4 * most + 64;
   std::size_t n_token = 0;
   for (std::size_t begin = 0; begin < text.size() && n_token <= most;) {
     std::size_t end = std::min(begin + part_bytes, text.size());
-    while (end < text.size() && !tokens_add_up(text, end)) ++end;
-    n_token += tokenizer.encode(text.substr(begin, end - begin)).ids.size();
+    while (end < text.size() && !tokens_add_up(tokenizer, text, end)) ++end;
+    const bool follows = continues || begin > 0;
+    n_token += tokenizer.encode(text.substr(begin, end - begin), follows).ids.size();
     begin = end;
   }
   return std::min<std::size_t>(n_token, most + 1);
@@ -81,10 +71,16 @@ std::size_t longest_beginning(const Tokenizer& tokenizer, std::string_view text,
   const auto spans = tokenizer.encode(text.substr(0, window)).spans;
   for (std::size_t n = std::min<std::size_t>(spans.size(), max_tokens); n > 0; --n) {
     const std::size_t end = spans[n - 1].second;
+    if (end == 0) break;
     if (end < text.size() && utf8::is_continuation(text[end])) continue;
     if (count_tokens(tokenizer, text.substr(0, end), max_tokens) <= max_tokens) return end;
   }
-  return std::min<std::size_t>(text.size(), max_tokens);
+  // A character of more tokens: as many of its bytes as fit.
+  std::size_t length = std::min<std::size_t>(text.size(), max_tokens);
+  while (length > 1 && count_tokens(tokenizer, text.substr(0, length), max_tokens) > max_tokens) {
+    --length;
+  }
+  return length;
 }
 
 std::vector<PackedSegments> pack(const Tokenizer& tokenizer, std::string_view text,
@@ -95,12 +91,13 @@ std::vector<PackedSegments> pack(const Tokenizer& tokenizer, std::string_view te
   for (std::size_t i = 0; i < segments.size(); ++i) {
     if (i > first) {
       const std::size_t boundary = segments[i - 1].second;
-      const auto count_from = [&](std::size_t begin) {
-        return count_tokens(tokenizer, part(text, {begin, segments[i].second}), max_tokens);
+      const auto count_from = [&](std::size_t begin, bool continues) {
+        return count_tokens(tokenizer, part(text, {begin, segments[i].second}), max_tokens,
+                            continues);
       };
-      const std::size_t extended = tokens_add_up(text, boundary)
-                                       ? count + count_from(boundary)
-                                       : count_from(segments[first].first);
+      const std::size_t extended = tokens_add_up(tokenizer, text, boundary)
+                                       ? count + count_from(boundary, true)
+                                       : count_from(segments[first].first, false);
       if (extended <= max_tokens) {
         count = extended;
         continue;
@@ -121,8 +118,8 @@ std::vector<PackedSegments> pack(const Tokenizer& tokenizer, std::string_view te
 std::vector<ByteSpan> cut_text(const Tokenizer& tokenizer, std::string_view text,
                                Index max_tokens) {
   const ByteSpan whole(0, text.size());
-  // A token holds at least one byte.
-  if (text.size() <= max_tokens || count_tokens(tokenizer, text, max_tokens) <= max_tokens) {
+  if (tokenizer.most_tokens(text.size()) <= max_tokens ||
+      count_tokens(tokenizer, text, max_tokens) <= max_tokens) {
     return {whole};
   }
   const std::string searchable = with_placeholders(text);

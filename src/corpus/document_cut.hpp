@@ -12,7 +12,9 @@ namespace headscope {
 
 /// The number of tokens of a text, or `most` + 1 if it has more. A text that is too long for `most`
 /// tokens of any length is not encoded.
-std::size_t count_tokens(const Tokenizer& tokenizer, std::string_view text, Index most);
+/// @param continues  as in Tokenizer::encode.
+std::size_t count_tokens(const Tokenizer& tokenizer, std::string_view text, Index most,
+                         bool continues = false);
 
 /// Consecutive segments [first, end) that make one piece.
 struct PackedSegments {

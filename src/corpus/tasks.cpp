@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <unordered_map>
 
 #include "base/json_text.hpp"
 #include "base/number_text.hpp"
@@ -41,7 +42,8 @@ class PairLine {
              " at column " + std::to_string(valid + 1));
     }
     if (fields_.is_discarded()) refuse("expected a JSON object, got " + json_fault(text));
-    if (!fields_.is_object()) refuse("expected a JSON object, got other text");
+    if (!fields_.is_object())
+      refuse("expected a JSON object, got " + std::string(fields_.type_name()));
   }
 
   [[noreturn]] void refuse(const std::string& problem) const {
@@ -87,7 +89,7 @@ TaskPair read_pair(const PairLine& line, const Tokenizer& tokenizer) {
   if (!is_sentences && !line.has("prefix")) {
     line.refuse("expected the fields sentence_good and sentence_bad, or prefix, good and bad");
   }
-  TokenIds begin{tokenizer.end_of_text()};
+  TokenIds begin{tokenizer.first_token()};
   if (!is_sentences) {
     const TokenIds ids = tokenizer.encode(line.text("prefix")).ids;
     begin.insert(begin.end(), ids.begin(), ids.end());
@@ -114,25 +116,29 @@ std::string task_name(const PairLine& line, const std::string& path) {
   return fs::path(path).stem().string();
 }
 
+/// The tasks found so far, in order and by name.
+struct TaskList {
+  std::vector<Task>& tasks;
+  std::unordered_map<std::string, std::size_t> places = {};
+};
+
 /// The task of this name and relation, which may be new.
-Task& task_of(const PairLine& line, const std::string& path, std::vector<Task>& tasks) {
+Task& task_of(const PairLine& line, const std::string& path, TaskList& list) {
   const std::string name = task_name(line, path),
                     relation = line.has("relation") ? line.text("relation") : "";
-  const auto found = std::ranges::find(tasks, name, &Task::name);
-  if (found == tasks.end()) {
-    tasks.push_back({name, relation, {}, 0, 0});
-    return tasks.back();
-  }
-  if (found->relation != relation) {
+  const auto [place, is_new] = list.places.try_emplace(name, list.tasks.size());
+  if (is_new) return list.tasks.emplace_back(Task{name, relation, {}, 0, 0});
+  Task& found = list.tasks[place->second];
+  if (found.relation != relation) {
     const auto quoted = [](const std::string& text) { return text.empty() ? "none" : text; };
-    line.refuse("expected the relation of the task's other pairs, " + quoted(found->relation) +
+    line.refuse("expected the relation of the task's other pairs, " + quoted(found.relation) +
                 ", got " + quoted(relation));
   }
-  return *found;
+  return found;
 }
 
 void read_task_file(const std::string& path, const Tokenizer& tokenizer, const TaskOptions& options,
-                    std::vector<Task>& tasks) {
+                    TaskList& list) {
   std::ifstream file = open_to_read(path);
   std::string text;
   std::size_t number = 0;
@@ -142,7 +148,7 @@ void read_task_file(const std::string& path, const Tokenizer& tokenizer, const T
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
     ++n_pair;
     const PairLine line(path, number, text);
-    Task& task = task_of(line, path, tasks);
+    Task& task = task_of(line, path, list);
     TaskPair pair = read_pair(line, tokenizer);
     if (options.max_pairs > 0 && task.pairs.size() >= options.max_pairs) continue;
     if (pair.good == pair.bad) {
@@ -173,12 +179,13 @@ void check_has_pairs(const Task& task, const std::string& path, const TaskOption
 TaskFiles::TaskFiles(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
                      const TaskOptions& options) {
   Sha256 hash;
+  TaskList list{tasks_};
   std::vector<std::string> begins_in;  // by task
   for (const std::string& path : paths) {
     for (const std::string& file : task_files_of(path)) {
       FileVersion(file).during([&] {
         hash.add_file(file);
-        read_task_file(file, tokenizer, options, tasks_);
+        read_task_file(file, tokenizer, options, list);
         begins_in.resize(tasks_.size(), file);
         return true;
       });

@@ -51,8 +51,7 @@ void check_kind(const std::string& directory) {
         std::pair{"vocab.txt", "WordPiece"}}) {
     if (!fs::exists(fs::path(directory) / name)) continue;
     throw DataError(directory, "",
-                    std::string("expected GPT-2's byte-level BPE (tokenizer.json, or vocab.json "
-                                "and merges.txt), got ") +
+                    std::string("expected tokenizer.json, or vocab.json and merges.txt, got ") +
                         name + " of " + kind);
   }
 }
@@ -143,9 +142,14 @@ std::optional<TokenizerFiles> tokenizer_files_of(const Model& model) {
     return find_tokenizer_files(fs::path(model.path).parent_path().string());
   }
   const std::string source = model.path + ":tokenizer";
-  return TokenizerFiles{
-      *model.tokenizer_vocab, *model.tokenizer_merges, model.tokenizer_added_tokens.value_or(""),
-      source + ":vocab",      source + ":merges",      source + ":added_tokens"};
+  return TokenizerFiles{*model.tokenizer_vocab,
+                        *model.tokenizer_merges,
+                        model.tokenizer_added_tokens.value_or(""),
+                        source + ":vocab",
+                        source + ":merges",
+                        source + ":added_tokens",
+                        model.tokenizer_settings.value_or(""),
+                        source + ":settings"};
 }
 
 void store_tokenizer(const TokenizerFiles& files, Model& model) {
@@ -153,6 +157,8 @@ void store_tokenizer(const TokenizerFiles& files, Model& model) {
   model.tokenizer_merges = files.merges;
   model.tokenizer_added_tokens.reset();
   if (!files.added_tokens.empty()) model.tokenizer_added_tokens = files.added_tokens;
+  model.tokenizer_settings.reset();
+  if (!files.settings.empty()) model.tokenizer_settings = files.settings;
 }
 
 }  // namespace headscope

@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/file_names.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "figures/figure_page.hpp"
 #include "figures/gnuplot.hpp"
+#include "figures/png.hpp"
 #include "files/pending_file.hpp"
 #include "headscope/error.hpp"
 
@@ -18,13 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int time_limit = 120;
+constexpr double png_dots_per_inch = 300;
 
 void check_name(const std::string& name) {
-  const bool plain = name.find_first_not_of(
-                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                         "0123456789_-.") == std::string::npos;
-  if (!plain || name.empty() || name[0] == '.' || name[0] == '-') {
-    throw Error("figure: expected a name of letters, digits, '_', '-' and '.', got \"" +
+  if (name.empty() || file_name(name) != name) {
+    throw Error("figure: expected a short name of letters, digits, '_', '-' and '.', got \"" +
                 one_line(name) + "\"");
   }
 }
@@ -53,11 +53,12 @@ FigureScript script_of(const Figure& figure) {
   return chart_script(figure, std::get<Chart>(figure.content));
 }
 
-// PNG at three times the size, 288 dots per inch; PDF at the size of the SVG. The script's text
+// PNG at 300 dots per inch; PDF at the size of the SVG. The script's text
 // sizes are pixels, which the cairo terminals take for points.
 std::string preamble(const Figure& figure, const Page& page) {
   const std::string size = whole(page.width()) + ", " + whole(page.height());
-  const std::string large = whole(3 * page.width()) + ", " + whole(3 * page.height());
+  const double scale = png_dots_per_inch / 96;
+  const std::string large = whole(scale * page.width()) + ", " + whole(scale * page.height());
   const std::string inches =
       decimals(page.width() / 96, 3) + "in, " + decimals(page.height() / 96, 3) + "in";
   const std::string font = " background rgb 'white' font 'sans-serif," + whole(text_size) + "'";
@@ -66,7 +67,8 @@ std::string preamble(const Figure& figure, const Page& page) {
          "if (ARGC < 1) ARG1 = 'svg'\nif (ARGC < 2) ARG2 = '" + figure.name + ".'.ARG1\n" +
          "if (ARG1 eq 'svg') set terminal svg noenhanced size " + size + " dynamic" + font +
          " name '" + figure.name + "'\nif (ARG1 eq 'png') set terminal pngcairo noenhanced size " +
-         large + " fontscale 2.25 linewidth 3 pointscale 3" + font +
+         large + " fontscale " + decimals(0.75 * scale, 3) + " linewidth " + decimals(scale, 3) +
+         " pointscale " + decimals(scale, 3) + font +
          "\nif (ARG1 eq 'pdf') set terminal pdfcairo noenhanced size " + inches +
          " fontscale 0.75" + font + "\nset output ARG2\ndata = '" + figure.name +
          ".dat'\nset encoding utf8\nset minussign\nunset key\nset style fill solid noborder\n"
@@ -119,6 +121,7 @@ DrawnFigure write_figure(Figure figure, const std::string& directory,
         throw DrawingError(script_file + ": expected gnuplot to draw " + path.filename().string() +
                            ", it did not");
       }
+      if (format == "png") picture = with_resolution(picture, png_dots_per_inch);
       if (format == "svg") {
         // Browsers smooth enlarged images, which would blur the cells of a matrix into each other.
         replace_all(picture, "<image ", "<image style='image-rendering:pixelated' ");

@@ -1,17 +1,16 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <set>
 #include <span>
 
 #include "base/utf8.hpp"
+#include "figures/chart_range.hpp"
 #include "figures/figure_colours.hpp"
 #include "figures/figure_labels.hpp"
 #include "figures/figure_page.hpp"
 #include "figures/gnuplot.hpp"
 #include "headscope/error.hpp"
-#include "headscope/results.hpp"
 
 namespace headscope {
 namespace {
@@ -42,82 +41,11 @@ void check(const std::string& figure, const Chart& chart) {
   }
 }
 
-bool is_bars(const Series& series) {
-  return series.style == Series::Style::bars;
-}
-
 template <typename Use>
 void for_each_series(const Chart& chart, const Use& use) {
   for (const ChartPanel& panel : chart.panels) {
     for (const Series& series : panel.series) use(series);
   }
-}
-
-struct Range {
-  bool log = false;
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-
-  void include(double value) {
-    if (!std::isfinite(value) || (log && value <= 0)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  void include(const std::vector<double>& values) {
-    for (const double value : values) include(value);
-  }
-  // Adds a margin on both sides; an end at zero gets one only with `past_zero`. Without data, a
-  // default range.
-  Range widened(double share, double factor, bool past_zero) const {
-    if (low > high) return {log, log ? 1.0 : 0.0, log ? 10.0 : 1.0};
-    if (log) return {log, low / factor, high * factor};
-    const double room = high > low ? share * (high - low) : std::max(std::abs(low) * 0.1, 0.5);
-    return {log, low == 0 && !past_zero ? 0 : low - room,
-            high == 0 && !past_zero ? 0 : high + room};
-  }
-  // A value's position along the axis, from 0 to 1; and the inverse.
-  double share_of(double value) const {
-    return log ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
-  }
-  double value_at(double share) const {
-    return log ? low * std::pow(high / low, share) : low + share * (high - low);
-  }
-  AxisRange axis() const { return {low, high, log}; }
-  std::string text() const { return "[" + gnuplot_number(low) + ":" + gnuplot_number(high) + "]"; }
-};
-
-// The axis reaches zero if there are bars or the data come near it.
-Range vertical_range(const Chart& chart, std::span<const ChartPanel> panels) {
-  Range range{chart.log_y};
-  double near = 0.3;
-  for (const ChartPanel& panel : panels) {
-    for (const ReferenceLine& line : panel.reference_lines) range.include(line.y);
-    for (const Series& series : panel.series) {
-      if (is_bars(series)) near = 1;
-      for (const auto* values : {&series.y, &series.low, &series.high}) range.include(*values);
-    }
-  }
-  const auto [least, most] = std::minmax({std::abs(range.low), std::abs(range.high)});
-  if (least <= near * most) range.include(0);
-  range = range.widened(0.06, 1.3, false);
-  range = {range.log, chart.y_low.value_or(range.low), chart.y_high.value_or(range.high)};
-  if (!(range.high > range.low)) range.high = range.low + (range.log ? range.low : 1);
-  return range;
-}
-
-Range horizontal_range(const Chart& chart, std::span<const ChartPanel> panels) {
-  const auto n_label = static_cast<double>(chart.x_labels.size());
-  if (n_label > 0) return {false, -0.6, n_label - 0.4};
-  Range range{chart.log_x};
-  bool bars = false;
-  for (const ChartPanel& panel : panels) {
-    for (const Series& series : panel.series) {
-      bars = bars || is_bars(series);
-      for (const double x : series.x) range.include(x + series.shift);
-    }
-  }
-  if (bars && range.low <= range.high) return {false, range.low - 0.6, range.high + 0.6};
-  return range.widened(0.03, 1.15, true);
 }
 
 // Whether the x axis counts something.
@@ -422,66 +350,6 @@ class ChartWriter {
 };
 
 }  // namespace
-
-Series Series::line(std::string label, const std::vector<double>& y) {
-  Series series{.label = std::move(label)};
-  for (std::size_t i = 0; i < y.size(); ++i) series.add(static_cast<double>(i), y[i]);
-  return series;
-}
-
-Series Series::line(std::string label, const Variable& variable, std::size_t first, std::size_t n) {
-  Series series{.label = std::move(label)};
-  for (std::size_t i = 0; i < n; ++i) {
-    series.add(static_cast<double>(i), variable.estimate(first + i));
-  }
-  return series;
-}
-
-Series Series::points(std::string label, std::optional<std::size_t> colour) {
-  return {.label = std::move(label), .style = Style::points, .colour = colour};
-}
-
-Series Series::points(std::string label, const Array& by_layer) {
-  Series series = points(std::move(label));
-  for (std::size_t layer = 0; layer < by_layer.shape[0]; ++layer) {
-    for (const double value : by_layer.part(layer).values) {
-      if (!std::isnan(value)) series.add(static_cast<double>(layer), value);
-    }
-  }
-  return series;
-}
-
-void Series::add(double at, double value) {
-  x.push_back(at);
-  y.push_back(value);
-}
-
-void Series::add(double at, const Estimate& value) {
-  add(at, value.value);
-  low.push_back(value.low);
-  high.push_back(value.high);
-}
-
-void Series::keep_intervals_of_all() {
-  const auto is_missing = [](double bound) { return std::isnan(bound); };
-  if (std::ranges::none_of(low, is_missing) && std::ranges::none_of(high, is_missing)) return;
-  low.clear();
-  high.clear();
-}
-
-Chart rows_chart(std::string row_title, std::string value_title, std::vector<std::string> rows,
-                 std::vector<Series> series, std::vector<ReferenceLine> lines) {
-  std::erase_if(series, [](const Series& each) { return each.x.empty(); });
-  return {.panels = {{"", std::move(series), std::move(lines)}},
-          .x_title = std::move(row_title),
-          .y_title = std::move(value_title),
-          .x_labels = std::move(rows),
-          .horizontal = true};
-}
-
-std::size_t panels_in_whole_rows(std::size_t count) {
-  return count <= 3 ? count : count - count % (count < 6 ? 2 : 3);
-}
 
 FigureScript chart_script(const Figure& figure, const Chart& chart) {
   check("figure " + figure.name, chart);

@@ -301,6 +301,18 @@ Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels,
           .heads = true};
 }
 
+Heatmap head_probabilities(std::string value_title, std::vector<HeatmapPanel> panels) {
+  Heatmap map = head_map(std::move(value_title), std::move(panels), 0);
+  double largest = 0;
+  for (const HeatmapPanel& panel : map.panels) {
+    for (const double value : panel.values.values) {
+      if (std::isfinite(value)) largest = std::max(largest, value);
+    }
+  }
+  if (largest > 0) map.high = largest;
+  return map;
+}
+
 Array causal_part(const Array& pattern, std::size_t n_token) {
   Array part({n_token, n_token}, std::numeric_limits<double>::quiet_NaN());
   for (std::size_t query = 0; query < n_token; ++query) {

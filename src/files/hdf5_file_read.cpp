@@ -338,7 +338,7 @@ InputFile::InputFile(const std::string& path, Digest digest) : data_(std::make_u
   const Place place = {path, ""};
   data_->file_size = static_cast<std::size_t>(open_to_read(path).seekg(0, std::ios::end).tellg());
   if (data_->file_size == 0) throw place.error("expected an HDF5 file, got an empty one");
-  if (!recognises(path)) throw place.error("expected an HDF5 file, got something else");
+  if (!recognises(path)) throw place.error("expected an HDF5 file, got a file of another kind");
   if (digest == Digest::checked) check_digest(path);
   const Handle access = place.own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "out of memory");
   use_checked_source(access, place);

@@ -72,7 +72,7 @@ OutputLock::OutputLock(const std::string& folder, const std::string& name)
     }
     const std::string holder = content_of(file);
     if (!holder.empty() && !holder.starts_with(holder_mark)) {
-      throw cannot_write(path_, "it holds something else than a lock");
+      throw cannot_write(path_, "it holds what is no lock");
     }
     if (is_held(file)) {
       throw DataError(folder, "",

@@ -88,6 +88,23 @@ void PendingFile::publish() {
   sync_folder(folder_of(path_));
 }
 
+bool PendingFile::publish_first() {
+  if (::fsync(descriptor_) != 0) throw cannot_write(path_);
+  // The temporary name is removed with this object.
+  if (::link(temporary_path_.c_str(), path_.c_str()) != 0) {
+    if (errno == EEXIST) return false;
+    // File systems without hard links.
+    if (::renameat2(AT_FDCWD, temporary_path_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) !=
+        0) {
+      if (errno == EEXIST) return false;
+      throw cannot_write(path_);
+    }
+    published_ = true;
+  }
+  sync_folder(folder_of(path_));
+  return true;
+}
+
 void write_file(const std::string& path, std::string_view bytes) {
   PendingFile file(path);
   file.append(bytes);

@@ -31,6 +31,10 @@ class PendingFile {
   void append(std::string_view bytes);
   /// @throws DataError if the file cannot be synced or renamed.
   void publish();
+  /// As `publish`, unless there is a file of that name by then. Of several processes that do this
+  /// at once, one publishes.
+  /// @return false if there is a file of that name, which stays as it is.
+  bool publish_first();
 
  private:
   std::string path_;

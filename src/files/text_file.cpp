@@ -75,13 +75,51 @@ class Converter {
   std::uint64_t n_converted_ = 0;
 };
 
+/// Checks text block by block for what no text has.
+class TextCheck {
+ public:
+  explicit TextCheck(const std::string& path) : path_(path) {}
+
+  void add(std::string_view block) {
+    const std::size_t nul = block.find('\0');
+    for (const char c : block.substr(0, nul)) {
+      line_bytes_ = c == '\n' || c == '\r' ? 0 : line_bytes_ + 1;
+      line_ += c == '\n' ? 1U : 0U;
+      if (line_bytes_ > most_line_bytes) refuse_long_line(path_, line_);
+    }
+    if (nul != block.npos) refuse_nul(path_, line_);
+  }
+
+  [[noreturn]] static void refuse_nul(const std::string& path, std::size_t line) {
+    throw DataError(path, std::to_string(line), "expected text, got a NUL byte");
+  }
+  [[noreturn]] static void refuse_long_line(const std::string& path, std::size_t line) {
+    throw DataError(path, std::to_string(line),
+                    "expected lines of at most 64 MiB, got a longer one");
+  }
+
+ private:
+  const std::string& path_;
+  std::size_t line_ = 1, line_bytes_ = 0;
+};
+
+/// Whether the beginning of a text has the byte order mark of UTF-16.
+bool begins_as_utf16(std::string_view text) {
+  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+}
+
 /// Whether lines end with CR alone: there is a CR, and no LF.
-bool ends_lines_with_cr(std::istream& text) {
-  bool any_cr = false;
+bool ends_lines_with_cr(std::istream& text, const std::string& path) {
+  bool any_cr = false, first = true;
+  TextCheck check(path);
   std::array<char, std::size_t{1} << 16> block;
   while (text.read(block.data(), block.size()) || text.gcount() > 0) {
     const std::string_view bytes(block.data(), static_cast<std::size_t>(text.gcount()));
-    if (bytes.find('\n') != std::string_view::npos) return false;
+    if (bytes.find('\n') != std::string_view::npos || (first && begins_as_utf16(bytes))) {
+      return false;
+    }
+    first = false;
+    check.add(bytes);
     any_cr = any_cr || bytes.find('\r') != std::string_view::npos;
   }
   return any_cr;
@@ -104,8 +142,11 @@ TextFile::TextFile(const std::string& path, const std::string& encoding) : path_
   if (compressed || converter) {
     converted_ = std::make_unique<TemporaryFile>();
     converted_->unlink();
+    TextCheck check(path);
     const auto take = [&](std::string_view block) {
-      converted_->append(converter ? converter->convert(block) : std::string(block));
+      const std::string text = converter ? converter->convert(block) : std::string(block);
+      check.add(text);
+      converted_->append(text);
     };
     if (compressed) {
       read_gzip(path, take);
@@ -114,7 +155,7 @@ TextFile::TextFile(const std::string& path, const std::string& encoding) : path_
     }
     if (converter) converter->finish();
   }
-  if (ends_lines_with_cr(*open())) {
+  if (ends_lines_with_cr(*open(), path)) {
     auto with_lf = std::make_unique<TemporaryFile>();
     with_lf->unlink();
     for_each_block(*open(), [&](std::string_view block) {
@@ -143,7 +184,23 @@ std::string TextFile::read(std::uint64_t offset, std::size_t n_byte) const {
 }
 
 bool read_line(std::istream& text, const std::string& path, TextLine& line) {
-  if (!std::getline(text, line.text)) return false;
+  std::array<char, std::size_t{1} << 14> block;
+  line.text.clear();
+  do {
+    // A block that is full is no failure.
+    if (text.fail() && !text.eof() && !text.bad()) text.clear();
+    text.getline(block.data(), block.size());
+    const auto n_read = static_cast<std::size_t>(text.gcount());
+    const std::size_t n_byte = n_read - (text.good() ? 1 : 0);  // without the line feed
+    line.text.append(block.data(), n_byte);
+    const bool has_nul =
+        std::string_view(block.data(), n_byte).find('\0') != std::string_view::npos;
+    if (has_nul && (line.number > 0 || !begins_as_utf16(line.text))) {
+      TextCheck::refuse_nul(path, line.number + 1);
+    }
+    if (line.text.size() > most_line_bytes) TextCheck::refuse_long_line(path, line.number + 1);
+  } while (text.fail() && !text.eof() && !text.bad());
+  if (text.bad() || (text.eof() && line.text.empty())) return false;
   line.begin = line.end;
   line.end += line.text.size() + (text.eof() ? 0 : 1);
   if (++line.number == 1 && line.text.starts_with(utf8::byte_order_mark)) {
@@ -152,8 +209,7 @@ bool read_line(std::istream& text, const std::string& path, TextLine& line) {
   }
   const std::size_t valid = utf8::valid_prefix(line.text);
   if (valid == line.text.size()) return true;
-  const bool is_utf16 =
-      line.number == 1 && (line.text.starts_with("\xFF\xFE") || line.text.starts_with("\xFE\xFF"));
+  const bool is_utf16 = line.number == 1 && begins_as_utf16(line.text);
   throw DataError(path, std::to_string(line.number),
                   "expected UTF-8, got byte " +
                       std::to_string(static_cast<unsigned char>(line.text[valid])) + " at column " +

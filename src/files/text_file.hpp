@@ -17,7 +17,8 @@ class TextFile {
  public:
   /// @param encoding  of the file, as iconv names it: `utf-8`, `latin1`, `utf-16`. UTF-8 is not
   ///                  checked (read_line does).
-  /// @throws DataError if the file cannot be read, or holds bytes that the encoding does not.
+  /// @throws DataError if the file cannot be read, or holds bytes that the encoding does not; if a
+  /// compressed or converted one is refused by read_line, for NUL bytes or long lines.
   /// @throws OptionError if iconv does not know the encoding.
   TextFile(const std::string& path, const std::string& encoding);
 
@@ -31,6 +32,9 @@ class TextFile {
   std::unique_ptr<TemporaryFile> converted_;  // null: the file itself
 };
 
+/// Longest line of a text file, and longest document of a plain text.
+inline constexpr std::size_t most_line_bytes = std::size_t{64} << 20;
+
 /// A line of a text file, without its line feed and without a byte order mark.
 struct TextLine {
   std::string text = {};
@@ -39,7 +43,8 @@ struct TextLine {
 };
 
 /// Replaces `line` by the one after it. @return false if there is none.
-/// @throws DataError giving line, column and byte if it is not UTF-8, and what to do then.
+/// @throws DataError giving line, column and byte if it is not UTF-8, and what to do then; at the
+/// first NUL byte; for a line of more than most_line_bytes.
 bool read_line(std::istream& text, const std::string& path, TextLine& line);
 
 }  // namespace headscope

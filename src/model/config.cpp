@@ -1,9 +1,12 @@
 #include "headscope/config.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
+#include "base/number_text.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -46,6 +49,66 @@ double ModelConfig::score_scale(Index layer) const {
   return scale_by_inverse_layer ? scale / static_cast<double>(layer + 1) : scale;
 }
 
+Index ModelConfig::d_rotary() const {
+  if (positions != PositionKind::rotary) return 0;
+  return static_cast<Index>(static_cast<double>(d_head()) * rotary.share);
+}
+
+std::vector<double> ModelConfig::rotary_rates() const {
+  const Index d = d_rotary();
+  std::vector<double> rates(d / 2);
+  for (Index i = 0; i < rates.size(); ++i) {
+    double& rate = rates[i];
+    rate = std::pow(rotary.theta, -2 * static_cast<double>(i) / static_cast<double>(d));
+    double kept = 1;  // the share of the rate that scaling leaves as it was
+    if (rotary.scaling == RotaryScaling::linear) kept = 0;
+    if (rotary.scaling == RotaryScaling::llama3) {
+      const double turns = rotary.original_n_ctx * rate / (2 * std::numbers::pi);
+      kept = std::clamp((turns - rotary.low_frequency_factor) /
+                            (rotary.high_frequency_factor - rotary.low_frequency_factor),
+                        0.0, 1.0);
+    }
+    rate *= kept + (1 - kept) / rotary.factor;
+  }
+  return rates;
+}
+
+namespace {
+
+void check_positive(std::string_view field, double value) {
+  if (std::isfinite(value) && value > 0) return;
+  throw OptionError(field, "expected a positive number, got " + number_text(value, 0));
+}
+
+void check_heads(const ModelConfig& config) {
+  const auto divides = [](std::string_view field, Index divisor, std::string_view of, Index n) {
+    if (n % divisor == 0) return;
+    throw OptionError(field, "expected a divisor of " + std::string(of) + " = " +
+                                 std::to_string(n) + ", got " + std::to_string(divisor));
+  };
+  if (config.head_width == 0) divides("n_head", config.n_head, "d_model", config.d_model);
+  divides("n_kv_head", config.n_group(), "n_head", config.n_head);
+  if (config.positions != PositionKind::rotary) return;
+  const Rotary& rotary = config.rotary;
+  check_positive("rotary theta", rotary.theta);
+  check_positive("rotary factor", rotary.factor);
+  check_positive("rotary original_n_ctx", rotary.original_n_ctx);
+  if (!(rotary.share > 0 && rotary.share <= 1) || config.d_rotary() % 2 != 0) {
+    throw OptionError("rotary share",
+                      "expected an even number of the " + std::to_string(config.d_head()) +
+                          " dimensions of a head, got " + number_text(rotary.share, 0));
+  }
+  if (rotary.scaling == RotaryScaling::llama3 &&
+      !(rotary.low_frequency_factor < rotary.high_frequency_factor)) {
+    throw OptionError("rotary low_frequency_factor",
+                      "expected less than high_frequency_factor = " +
+                          number_text(rotary.high_frequency_factor, 0) + ", got " +
+                          number_text(rotary.low_frequency_factor, 0));
+  }
+}
+
+}  // namespace
+
 void ModelConfig::check() const {
   const auto at_least_one = [](std::string_view field, Index value) {
     if (value < 1) throw OptionError(field, "expected at least 1, got 0");
@@ -66,14 +129,9 @@ void ModelConfig::check() const {
   at_most("d_mlp", d_mlp, 10'000'000);
   at_most("n_ctx", n_ctx, 10'000'000);
   at_most("d_vocab", d_vocab, 100'000'000);
-  if (d_model % n_head != 0) {
-    throw OptionError("n_head", "expected a divisor of d_model = " + std::to_string(d_model) +
-                                    ", got " + std::to_string(n_head));
-  }
-  if (!std::isfinite(layer_norm_epsilon) || layer_norm_epsilon <= 0) {
-    throw OptionError("layer_norm_epsilon",
-                      "expected a positive number, got " + std::to_string(layer_norm_epsilon));
-  }
+  at_most("head_width", head_width, 1'000'000);
+  check_heads(*this);
+  check_positive("layer_norm_epsilon", layer_norm_epsilon);
   for (std::size_t i = 0; i < pruned_heads.size(); ++i) {
     const HeadIndex head = pruned_heads[i];
     if (head.layer >= n_layer || head.head >= n_head) {

@@ -1,93 +1,17 @@
 #include "model/config_fields.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
-#include "base/number_text.hpp"
 #include "files/read_file.hpp"
 #include "headscope/error.hpp"
+#include "model/json_fields.hpp"
 
 namespace headscope {
 namespace {
 
 using nlohmann::json;
-
-/// One config, for reading its fields.
-class Fields {
- public:
-  Fields(const json& config, const std::string& file) : config_(config), file_(file) {}
-
-  std::optional<Index> count(const char* name) const {
-    const json* const value = find(name);
-    if (value == nullptr) return std::nullopt;
-    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-    if (!value->is_number_integer() || *value < 1 || *value > most) {
-      throw wrong(name, "a whole number from 1 to " + std::to_string(most), *value);
-    }
-    return value->get<Index>();
-  }
-
-  std::optional<double> real(const char* name) const {
-    const json* const value = find(name);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_number()) throw wrong(name, "a number", *value);
-    return value->get<double>();
-  }
-
-  // HDF5 has no booleans of its own: 0 and 1 stand for them.
-  std::optional<bool> flag(const char* name) const {
-    const json* const value = find(name);
-    if (value == nullptr) return std::nullopt;
-    if (value->is_boolean()) return value->get<bool>();
-    if (*value != 0 && *value != 1) throw wrong(name, "true or false", *value);
-    return *value == 1;
-  }
-
-  std::optional<std::string> text(const char* name) const {
-    const json* const value = find(name);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_string()) throw wrong(name, "text", *value);
-    return value->get<std::string>();
-  }
-
-  // {"5": [1, 2]}: heads by layer. An HDF5 attribute holds it as text.
-  std::optional<std::vector<HeadIndex>> heads(const char* name) const {
-    const json* const value = find(name);
-    if (value == nullptr) return std::nullopt;
-    const json layers =
-        value->is_string() ? parse_json(value->get_ref<const std::string&>()) : *value;
-    const auto malformed = [&] {
-      return wrong(name, "heads by layer, as in {\"5\": [1, 2]}", *value);
-    };
-    if (!layers.is_object()) throw malformed();
-    std::vector<HeadIndex> result;
-    for (const auto& [layer, heads] : layers.items()) {
-      const auto number = parse_whole_number(layer);
-      if (!number || !heads.is_array()) throw malformed();
-      for (const json& head : heads) {
-        if (!head.is_number_unsigned()) throw malformed();
-        result.push_back({*number, head.get<Index>()});
-      }
-    }
-    std::sort(result.begin(), result.end());
-    return result;
-  }
-
-  DataError wrong(const char* name, const std::string& expected, const json& got) const {
-    return DataError(file_, name, "expected " + expected + ", got " + json_text(got));
-  }
-
- private:
-  const json* find(const char* name) const {
-    const auto found = config_.find(name);
-    return found == config_.end() || found->is_null() ? nullptr : &*found;
-  }
-
-  const json& config_;
-  const std::string& file_;
-};
 
 json to_json(const hdf5::Attribute& attribute) {
   return std::visit(
@@ -99,47 +23,91 @@ json to_json(const hdf5::Attribute& attribute) {
       attribute);
 }
 
-// The error of a field, `FIELD: PROBLEM`, as one of its file.
-DataError as_data_error(const OptionError& error, const std::string& file) {
-  const std::string text = error.what();
-  const std::size_t colon = text.find(": ");
-  return DataError(file, text.substr(0, colon), text.substr(colon + 2));
+const Architecture& read_architecture(const JsonFields& fields) {
+  for (const char* const experts : {"num_local_experts", "num_experts", "n_routed_experts"}) {
+    const auto n_expert = fields.has(experts) ? fields.count(experts) : std::nullopt;
+    if (n_expert > 1) throw fields.wrong(experts, "a model without experts", *n_expert);
+  }
+  if (const auto quantized = fields.object("quantization_config")) {
+    throw fields.wrong("quantization_config", "weights that are not quantized",
+                       quantized->text("quant_method").value_or("quantized weights"));
+  }
+  const auto type = fields.text("model_type");
+  if (!type) return gpt2();
+  const Architecture* const found = find_architecture(*type);
+  if (found == nullptr) throw fields.wrong("model_type", architecture_names(), *type);
+  return *found;
 }
 
-std::optional<Activation> parse_activation_field(const Fields& fields, const std::string& file) {
-  const auto name = fields.text("activation_function");
-  if (!name) return std::nullopt;
-  try {
-    return parse_activation(*name);
-  } catch (const OptionError& error) {
-    throw as_data_error(error, file);
+// The members of a config that a field may hold, read by its kind.
+void read_member(const JsonFields& fields, const ConfigField& field, ModelConfig& config) {
+  const std::string name(field.name);
+  const char* const key = name.c_str();
+  std::visit(
+      [&](auto member) {
+        using Member = decltype(member);
+        if constexpr (std::is_same_v<Member, Index ModelConfig::*>) {
+          config.*member = *fields.count(key);
+        } else if constexpr (std::is_same_v<Member, double ModelConfig::*>) {
+          config.*member = *fields.real(key);
+        } else if constexpr (std::is_same_v<Member, double Rotary::*>) {
+          config.rotary.*member = *fields.real(key);
+        } else if constexpr (std::is_same_v<Member, bool ModelConfig::*>) {
+          config.*member = *fields.flag(key);
+        } else {
+          try {
+            config.*member = parse_activation(*fields.text(key));
+          } catch (const OptionError& error) {
+            throw DataError(fields.file(), name, error.problem());
+          }
+        }
+      },
+      field.member);
+}
+
+// Whether an earlier field of the table holds the same member.
+bool is_older_name(const Architecture& architecture, const ConfigField& field) {
+  for (const ConfigField& earlier : architecture.fields) {
+    if (&earlier == &field) return false;
+    if (earlier.member == field.member) return true;
   }
+  return false;
 }
 
 }  // namespace
 
+std::optional<bool> ConfigFields::tied() const {
+  const auto stated_tied = stated(&ModelConfig::tied_unembedding);
+  const bool weights_tell = stated_tied || architecture == &gpt2();
+  return weights_tell ? stated_tied : architecture->defaults.tied_unembedding;
+}
+
 ConfigFields ConfigFields::from_json(const json& config, const std::string& file) {
-  const Fields fields(config, file);
-  const auto type = fields.text("model_type");
-  if (type && *type != "gpt2") throw fields.wrong("model_type", "\"gpt2\"", *type);
+  const JsonFields fields(config, file);
+  ConfigFields result;
+  result.file = file;
+  result.architecture = &read_architecture(fields);
+  const Architecture& architecture = *result.architecture;
   if (fields.flag("add_cross_attention").value_or(false)) {
     throw fields.wrong("add_cross_attention", "false", true);
   }
-  ConfigFields result;
-  result.file = file;
-  result.n_layer = fields.count("n_layer");
-  result.n_head = fields.count("n_head");
-  result.n_embd = fields.count("n_embd");
-  result.n_inner = fields.count("n_inner");
-  result.n_positions = fields.count("n_positions");
-  if (!result.n_positions) result.n_positions = fields.count("n_ctx");
-  result.vocab_size = fields.count("vocab_size");
-  result.layer_norm_epsilon = fields.real("layer_norm_epsilon");
-  result.activation_function = parse_activation_field(fields, file);
-  result.tie_word_embeddings = fields.flag("tie_word_embeddings");
-  result.scale_attn_weights = fields.flag("scale_attn_weights");
-  result.scale_attn_by_inverse_layer_idx = fields.flag("scale_attn_by_inverse_layer_idx");
-  result.pruned_heads = fields.heads("pruned_heads");
+  ModelConfig& values = result.values;
+  values = architecture.defaults;
+  for (const ConfigField& field : architecture.fields) {
+    if (!fields.has(std::string(field.name).c_str())) continue;
+    const bool known = std::ranges::any_of(result.stated_fields, [&](const ConfigField* earlier) {
+      return earlier->member == field.member;
+    });
+    if (known) continue;
+    read_member(fields, field, values);
+    result.stated_fields.insert(&field);
+  }
+  if (values.positions == PositionKind::rotary) read_rotary(fields, values.rotary);
+  if (architecture.window != nullptr) result.window = architecture.window(fields);
+  // A piece of at most a window's tokens is computed as without the window.
+  if (result.window && *result.window < values.n_ctx) values.n_ctx = *result.window;
+  values.first_token = fields.token("bos_token_id");
+  if (const auto heads = fields.heads("pruned_heads")) values.pruned_heads = *heads;
   return result;
 }
 
@@ -154,44 +122,70 @@ ConfigFields ConfigFields::from_attributes(const hdf5::InputFile& file) {
   for (const std::string& name : file.attribute_names("")) {
     if (const auto value = file.attribute("", name)) config[name] = to_json(*value);
   }
-  if (!config.contains("n_layer") && !config.contains("n_head") && !config.contains("n_embd")) {
-    return {};
+  for (const char* const name : {"model_type", "n_layer", "n_head", "n_embd"}) {
+    if (config.contains(name)) return from_json(config, file.path());
   }
-  return from_json(config, file.path());
+  return {};
 }
 
-std::string pruned_heads_text(const std::vector<HeadIndex>& heads) {
+void write_config(const ModelConfig& config, hdf5::OutputFile& file) {
+  const Architecture& architecture = architecture_of(config);
+  const auto count = [&](const std::string& name, std::uint64_t value) {
+    file.set_attribute("", name, static_cast<std::int64_t>(value));
+  };
+  const ModelConfig& defaults = architecture.defaults;
+  if (&architecture != &gpt2()) file.set_attribute("", "model_type", config.architecture);
+  std::set<std::string> written;
+  for (const ConfigField& field : architecture.fields) {
+    const std::string name(field.name);
+    if (is_older_name(architecture, field) || !written.insert(name).second) continue;
+    std::visit(
+        [&](auto member) {
+          using Member = decltype(member);
+          if constexpr (std::is_same_v<Member, Index ModelConfig::*>) {
+            if (config.*member > 0) count(name, config.*member);
+          } else if constexpr (std::is_same_v<Member, double ModelConfig::*>) {
+            file.set_attribute("", name, config.*member);
+          } else if constexpr (std::is_same_v<Member, double Rotary::*>) {
+            file.set_attribute("", name, config.rotary.*member);
+          } else if constexpr (std::is_same_v<Member, bool ModelConfig::*>) {
+            const bool always = member == &ModelConfig::tied_unembedding;
+            if (always || config.*member != defaults.*member) count(name, config.*member ? 1 : 0);
+          } else {
+            file.set_attribute("", name, std::string(activation_name(config.*member)));
+          }
+        },
+        field.member);
+  }
+  const std::string scaling = rotary_scaling_text(config.rotary);
+  if (!scaling.empty()) file.set_attribute("", "rope_scaling", scaling);
+  if (config.first_token) count("bos_token_id", *config.first_token);
+  if (config.pruned_heads.empty()) return;
   json layers = json::object();
-  for (const HeadIndex head : heads) layers[std::to_string(head.layer)].push_back(head.head);
-  return layers.dump();
+  for (const HeadIndex head : config.pruned_heads) {
+    layers[std::to_string(head.layer)].push_back(head.head);
+  }
+  file.set_attribute("", "pruned_heads", layers.dump());
 }
 
 void check_config(const ModelConfig& config, const std::string& file) {
   try {
     config.check();
   } catch (const OptionError& error) {
-    throw as_data_error(error, file);
+    throw DataError(file, error.option(), error.problem());
   }
 }
 
 ModelConfig ConfigFields::config() const {
-  const auto needed = [&](const char* name, const std::optional<Index>& value) {
-    if (!value) throw DataError(file, name, "expected a whole number, got none");
-    return *value;
-  };
-  ModelConfig config;
-  config.n_layer = needed("n_layer", n_layer);
-  config.n_head = needed("n_head", n_head);
-  config.d_model = needed("n_embd", n_embd);
-  config.d_mlp = n_inner.value_or(4 * config.d_model);
-  config.n_ctx = needed("n_positions", n_positions);
-  config.d_vocab = needed("vocab_size", vocab_size);
-  config.layer_norm_epsilon = layer_norm_epsilon.value_or(config.layer_norm_epsilon);
-  config.activation = activation_function.value_or(config.activation);
-  config.tied_unembedding = tie_word_embeddings.value_or(true);
-  config.scale_by_width = scale_attn_weights.value_or(true);
-  config.scale_by_inverse_layer = scale_attn_by_inverse_layer_idx.value_or(false);
-  config.pruned_heads = pruned_heads.value_or(std::vector<HeadIndex>());
+  for (const ConfigField& field : architecture->fields) {
+    const auto* const member = std::get_if<Index ModelConfig::*>(&field.member);
+    if (!field.required || member == nullptr || values.*(*member) > 0) continue;
+    throw DataError(file, std::string(field.name), "expected a whole number, got none");
+  }
+  ModelConfig config = values;
+  if (config.d_mlp == 0) config.d_mlp = 4 * config.d_model;
+  config.tied_unembedding = tied().value_or(true);
+  if (config.first_token >= config.d_vocab) config.first_token.reset();
   check_config(config, file);
   return config;
 }

@@ -2,22 +2,34 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "files/hdf5_file.hpp"
-#include "headscope/config.hpp"
+#include "model/architecture/architecture.hpp"
 
 namespace headscope {
 
-/// What a model file, or the `config.json` beside it, says about the model's shape. Fields that it
-/// does not mention are empty.
+/// What a model file, or the `config.json` beside it, says about the model's shape.
 struct ConfigFields {
   std::string file;  ///< that the fields come from; empty if none
-  std::optional<Index> n_layer, n_head, n_embd, n_inner, n_positions, vocab_size;
-  std::optional<double> layer_norm_epsilon;
-  std::optional<Activation> activation_function;
-  std::optional<bool> tie_word_embeddings, scale_attn_weights, scale_attn_by_inverse_layer_idx;
-  std::optional<std::vector<HeadIndex>> pruned_heads;  ///< ascending
+  const Architecture* architecture = &gpt2();
+  ModelConfig values;                          ///< the architecture's defaults where none is stated
+  std::set<const ConfigField*> stated_fields;  ///< of the architecture
+  bool states_pruned_heads = false;
+  std::optional<Index> window;  ///< tokens that a token sees, where sliding windows limit them
+
+  /// The value of a member that the config states. Else none.
+  template <typename T>
+  std::optional<T> stated(T ModelConfig::*member) const {
+    for (const ConfigField* const field : stated_fields) {
+      const auto* const held = std::get_if<T ModelConfig::*>(&field->member);
+      if (held != nullptr && *held == member) return values.*member;
+    }
+    return std::nullopt;
+  }
+  /// Whether the unembedding is the token embedding; none where only the weights tell.
+  std::optional<bool> tied() const;
 
   /// Hugging Face's config. @throws DataError naming file and field: a value of the wrong kind, out
   /// of range, or one that changes what attention computes.
@@ -33,8 +45,8 @@ struct ConfigFields {
   ModelConfig config() const;
 };
 
-/// `pruned_heads` as a model file holds it: `{"5":[1,2]}`, heads by layer.
-std::string pruned_heads_text(const std::vector<HeadIndex>& heads);
+/// Writes the fields that from_attributes reads.
+void write_config(const ModelConfig& config, hdf5::OutputFile& file);
 
 /// ModelConfig::check. @throws DataError naming the file and the field.
 void check_config(const ModelConfig& config, const std::string& file);

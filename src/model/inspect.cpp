@@ -15,13 +15,14 @@ bool is_model(FileKind kind) {
 
 ModelDescription describe_model(const TensorSource& source, const LoadOptions& options) {
   const ConfigFields fields = find_config(source);
-  const TensorIndex index(source);
+  const TensorIndex index(source, *fields.architecture);
   ModelDescription description;
   description.config = index.resolve(fields, options);
   index.check(description.config);
   description.config_file = fields.file;
   bool unembedding_bias = false;
-  for (const TensorSpec& spec : gpt2_tensors()) {
+  for (const TensorSpec& spec : fields.architecture->tensors) {
+    if (!spec.belongs_to(description.config)) continue;
     const bool there = index.has_any(spec);
     if (!there && spec.presence != Presence::optional && !index.is_left_out(spec)) {
       description.missing.emplace_back(spec.name);
@@ -31,10 +32,10 @@ ModelDescription describe_model(const TensorSource& source, const LoadOptions& o
     if (spec.axes.size() == 1) unembedding_bias = true;
     // Whether it repeats the token embedding is only known once both are read.
     if (spec.axes.size() == 2) {
-      description.config.tied_unembedding = fields.tie_word_embeddings.value_or(false);
+      description.config.tied_unembedding = fields.tied().value_or(false);
     }
   }
-  for_each_tensor(description.config.n_layer, [&](const TensorSpec& spec, Index layer) {
+  for_each_tensor(description.config, [&](const TensorSpec& spec, Index layer) {
     if (!index.has_any(spec)) return;
     description.n_stored += element_count(spec.stored_shape(description.config, layer));
   });

@@ -125,10 +125,11 @@ DataError pickle_refusal(const std::string& path) {
       "expected an HDF5 or safetensors file, got a PyTorch checkpoint, a pickle, which may run any "
       "code when it is read; in its folder, python3 -c ";
   if (file.filename().string().starts_with("pytorch_model")) {
-    return DataError(path, "",
-                     refusal +
-                         "'from transformers import GPT2LMHeadModel as G; G.from_pretrained(\".\", "
-                         "use_safetensors=False).save_pretrained(\".\")' writes safetensors");
+    return DataError(
+        path, "",
+        refusal +
+            "'from transformers import AutoModelForCausalLM as A; A.from_pretrained(\".\", "
+            "use_safetensors=False).save_pretrained(\".\")' writes safetensors");
   }
   // nanoGPT has the weights under `model`, Lightning under `state_dict`.
   return DataError(
@@ -159,11 +160,11 @@ DataError content_refusal(const std::string& path, std::string_view begin) {
     return pickle_refusal(path);
   }
   const std::string name = fs::path(path).filename().string();
-  std::string got = zip ? "a zip archive" : "something else";
+  std::string got = zip ? "a zip archive" : "a file of another kind";
   if (begin.starts_with("GGUF")) {
     got =
         "a GGUF file of llama.cpp, whose weights are rounded; in its folder, python3 -c 'from "
-        "transformers import GPT2LMHeadModel as G; G.from_pretrained(\".\", gguf_file=\"" +
+        "transformers import AutoModelForCausalLM as A; A.from_pretrained(\".\", gguf_file=\"" +
         name + "\").save_pretrained(\"model\")' writes safetensors";
   } else if (begin.starts_with(llm_c)) {
     got = "a model of llm.c; in llm.c's folder, python3 dev/eval/export_hf.py --input " + name +

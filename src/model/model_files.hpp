@@ -36,7 +36,7 @@ DataError pickle_refusal(const std::string& path);
 DataError adapter_refusal(const std::string& path);
 
 /// The refusal of a file by its first bytes, with the line that converts it: a PyTorch checkpoint,
-/// a model of llama.cpp (GGUF) or llm.c, or something else.
+/// a model of llama.cpp (GGUF) or llm.c, or a file of another kind.
 /// @param begin  at least 128 bytes, where the file has them.
 DataError content_refusal(const std::string& path, std::string_view begin);
 

@@ -6,7 +6,7 @@
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
 #include "model/model_files.hpp"
-#include "model/pruned_heads.hpp"
+#include "model/stored_tensor.hpp"
 #include "model/tensor_index.hpp"
 
 namespace headscope {
@@ -17,10 +17,11 @@ void check_pruned_size(const Model& model) {
   if (model.config.pruned_heads.empty()) return;
   constexpr std::size_t greatest_ratio = 1100;  // as for compressed data
   const std::uintmax_t n_byte = total_size(model_files(model.path));
-  for (const char* const name : {"h.{i}.attn.c_attn.weight", "h.{i}.attn.c_proj.weight"}) {
-    const Shape shape = tensor_spec(name).shape(model.config);
+  for (const TensorSpec& spec : tensors_of(model.config)) {
+    const Shape shape = spec.shape(model.config);
+    if (!spec.per_layer() || shape.size() != 2) continue;
     if (element_count(shape) / (greatest_ratio / sizeof(float)) <= n_byte) continue;
-    throw DataError(model.path, name,
+    throw DataError(model.path, spec.name,
                     "expected a file that pruning made smaller, got " + std::to_string(n_byte) +
                         " bytes for a model with matrices of shape " + shape_text(shape));
   }
@@ -36,7 +37,7 @@ std::vector<float> transposed(const std::vector<float>& values, const Shape& sha
 }
 
 void read_tensors(const TensorSource& source, const TensorIndex& index, Model& model) {
-  for_each_tensor(model.config.n_layer, [&](const TensorSpec& spec, Index layer) {
+  for_each_tensor(model.config, [&](const TensorSpec& spec, Index layer) {
     const TensorInfo* const tensor = index.find(spec, layer);
     if (tensor == nullptr) {
       if (!index.is_left_out(spec)) return;
@@ -46,14 +47,18 @@ void read_tensors(const TensorSource& source, const TensorIndex& index, Model& m
     }
     source.check_size(*tensor);
     try {
+      const bool first_part = tensor_values(model, spec, layer).empty();
       allocate_tensor(model, spec, layer);
+      if (first_part && !is_as_in_memory(spec, model.config, layer)) {
+        std::ranges::fill(tensor_values(model, spec, layer), 0.0F);
+      }
     } catch (const std::bad_alloc&) {
       throw DataError(source.path(), tensor->name,
                       "shape " + shape_text(tensor->shape) + " needs more memory than there is");
     }
     const std::span<float> values = tensor_values(model, spec, layer);
     const Shape stored = spec.stored_shape(model.config, layer);
-    if (!index.is_transposed(spec) && stored == spec.shape(model.config)) {
+    if (!index.is_transposed(spec) && is_as_in_memory(spec, model.config, layer)) {
       return source.read(*tensor, values);
     }
     std::vector<float> kept(element_count(stored));
@@ -63,12 +68,22 @@ void read_tensors(const TensorSource& source, const TensorIndex& index, Model& m
   });
 }
 
+// The tensor's name in the files of the architecture.
+std::string name_of(const Architecture& architecture, Matrix Model::*member) {
+  const auto& tensors = architecture.tensors;
+  const auto found = std::ranges::find_if(tensors, [&](const TensorSpec& spec) {
+    const auto* const held = std::get_if<Matrix Model::*>(&spec.member);
+    return held != nullptr && *held == member;
+  });
+  return std::string(found == tensors.end() ? "" : found->name);
+}
+
 // Hugging Face writes the unembedding even if it is the token embedding.
 void settle_unembedding(const ConfigFields& fields, Model& model) {
-  const auto stated = fields.tie_word_embeddings;
+  const auto stated = fields.tied();
   if (model.W_U.empty()) {
     if (stated == false && !model.W_E.empty()) {
-      throw DataError(model.path, "lm_head.weight",
+      throw DataError(model.path, name_of(*fields.architecture, &Model::W_U),
                       "expected a tensor, since tie_word_embeddings is false in " + fields.file +
                           ", got no such tensor");
     }
@@ -77,9 +92,9 @@ void settle_unembedding(const ConfigFields& fields, Model& model) {
   const bool same =
       std::equal(model.W_U.begin(), model.W_U.end(), model.W_E.begin(), model.W_E.end());
   if (stated == true && !same && !model.W_E.empty()) {
-    throw DataError(
-        model.path, "lm_head.weight",
-        "expected the values of wte.weight, since tie_word_embeddings is true in " + fields.file);
+    throw DataError(model.path, name_of(*fields.architecture, &Model::W_U),
+                    "expected the values of " + name_of(*fields.architecture, &Model::W_E) +
+                        ", since tie_word_embeddings is true in " + fields.file);
   }
   model.config.tied_unembedding = stated.value_or(same);
   if (model.config.tied_unembedding) model.W_U.reset();
@@ -88,7 +103,7 @@ void settle_unembedding(const ConfigFields& fields, Model& model) {
 Model load_opened(const std::string& path, const LoadOptions& options) {
   const std::unique_ptr<TensorSource> source = open_tensor_source(path);
   const ConfigFields fields = find_config(*source);
-  const TensorIndex index(*source);
+  const TensorIndex index(*source, *fields.architecture);
   Model model;
   model.path = path;
   model.config = index.resolve(fields, options);
@@ -100,6 +115,7 @@ Model load_opened(const std::string& path, const LoadOptions& options) {
   model.tokenizer_vocab = source->tokenizer_text("vocab");
   model.tokenizer_merges = source->tokenizer_text("merges");
   model.tokenizer_added_tokens = source->tokenizer_text("added_tokens");
+  model.tokenizer_settings = source->tokenizer_text("settings");
   Sha256 hash;
   for (const std::string& file : model_files(path)) hash.add_file(file);
   model.sha256 = hash.finish();

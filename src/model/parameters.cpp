@@ -8,7 +8,8 @@
 #include "base/text.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
-#include "model/pruned_heads.hpp"
+#include "model/architecture/architecture.hpp"
+#include "model/stored_tensor.hpp"
 
 namespace headscope {
 namespace {
@@ -69,11 +70,19 @@ std::string_view component_name(Component component) {
 std::size_t axis_extent(Axis axis, const ModelConfig& config) {
   switch (axis) {
     case Axis::d_model:
-    case Axis::d_z:
       return config.d_model;
+    case Axis::d_z:
+    case Axis::d_q:
+      return config.d_z();
+    case Axis::d_k:
+    case Axis::d_v:
+      return config.d_kv();
     case Axis::d_qkv:
-      return 3 * config.d_model;
+    case Axis::d_qkv_by_head:
+      return config.d_qkv();
     case Axis::d_mlp:
+    case Axis::d_gate:
+    case Axis::d_up:
       return config.d_mlp;
     case Axis::n_ctx:
       return config.n_ctx;
@@ -115,57 +124,25 @@ Shape TensorSpec::stored_shape(const ModelConfig& config, Index layer) const {
   return extents;
 }
 
-const std::vector<TensorSpec>& gpt2_tensors() {
-  using enum Axis;
-  using enum Component;
-  using enum Presence;
-  using L = LayerWeights;
-  static const std::vector<TensorSpec> tensors{
-      {"wte.weight", {d_vocab, d_model}, {token_embedding}, complete, &Model::W_E},
-      {"wpe.weight", {n_ctx, d_model}, {position_embedding}, required, &Model::W_P},
-      {"h.{i}.ln_1.weight", {d_model}, {layer_norm}, required, &L::ln_1_gain},
-      {"h.{i}.ln_1.bias", {d_model}, {layer_norm}, required, &L::ln_1_bias},
-      {"h.{i}.attn.c_attn.weight",
-       {d_model, d_qkv},
-       {attention_q, attention_k, attention_v},
-       required,
-       &L::W_QKV},
-      {"h.{i}.attn.c_attn.bias", {d_qkv}, {attention_bias}, required, &L::b_QKV},
-      {"h.{i}.attn.c_proj.weight", {d_z, d_model}, {attention_o}, required, &L::W_O},
-      {"h.{i}.attn.c_proj.bias", {d_model}, {attention_bias}, required, &L::b_O},
-      {"h.{i}.ln_2.weight", {d_model}, {layer_norm}, complete, &L::ln_2_gain},
-      {"h.{i}.ln_2.bias", {d_model}, {layer_norm}, complete, &L::ln_2_bias},
-      {"h.{i}.mlp.c_fc.weight", {d_model, d_mlp}, {mlp}, complete, &L::W_in},
-      {"h.{i}.mlp.c_fc.bias", {d_mlp}, {mlp}, complete, &L::b_in},
-      {"h.{i}.mlp.c_proj.weight", {d_mlp, d_model}, {mlp}, complete, &L::W_out},
-      {"h.{i}.mlp.c_proj.bias", {d_model}, {mlp}, complete, &L::b_out},
-      {"ln_f.weight", {d_model}, {layer_norm}, complete, &Model::ln_f_gain},
-      {"ln_f.bias", {d_model}, {layer_norm}, complete, &Model::ln_f_bias},
-      {"lm_head.weight", {d_vocab, d_model}, {lm_head}, optional, &Model::W_U},
-      {"lm_head.bias", {d_vocab}, {lm_head}, optional, &Model::b_U},
-  };
-  return tensors;
-}
-
 const TensorSpec& tensor_spec(std::string_view name) {
-  for (const TensorSpec& spec : gpt2_tensors()) {
+  for (const TensorSpec& spec : gpt2().tensors) {
     if (spec.name == name) return spec;
   }
   throw Error("no GPT-2 tensor is called " + std::string(name));
 }
 
 std::string_view without_prefixes(std::string_view name) {
-  static constexpr std::array<std::string_view, 4> prefixes{"transformer.", "module.", "_orig_mod.",
-                                                            "model."};
+  static constexpr std::array<std::string_view, 5> prefixes{"transformer.", "gpt_neox.", "module.",
+                                                            "_orig_mod.", "model."};
   const auto prefix = std::find_if(prefixes.begin(), prefixes.end(),
                                    [&](std::string_view p) { return name.starts_with(p); });
   return prefix == prefixes.end() ? name : without_prefixes(name.substr(prefix->size()));
 }
 
-std::optional<TensorId> parse_tensor_name(std::string_view name) {
+std::optional<TensorId> parse_tensor_name(std::string_view name, const ModelConfig& config) {
   name = without_prefixes(name);
-  for (const TensorSpec& spec : gpt2_tensors()) {
-    if (const auto layer = match(name, spec.name)) return TensorId{&spec, *layer};
+  for (const TensorSpec& spec : tensors_of(config)) {
+    if (const auto layer = match(name, without_prefixes(spec.name))) return TensorId{&spec, *layer};
   }
   return std::nullopt;
 }
@@ -175,7 +152,7 @@ std::optional<TensorId> parse_keras_name(std::string_view path) {
   for (const std::string embedding : {"wte", "wpe"}) {
     replace_all(written, embedding + "/weight:0", embedding + "/embeddings:0");
   }
-  for (const TensorSpec& spec : gpt2_tensors()) {
+  for (const TensorSpec& spec : gpt2().tensors) {
     const std::string pattern = spec.keras_name();
     if (const auto layer = match(last_parts(written, pattern), pattern)) {
       return TensorId{&spec, *layer};
@@ -196,20 +173,23 @@ std::span<float> tensor_values(Model& model, const TensorSpec& spec, Index layer
 }
 
 void allocate_tensor(Model& model, const TensorSpec& spec, Index layer) {
-  const Shape shape = spec.shape(model.config);
+  const ModelConfig& config = model.config;
+  const std::size_t first = memory_extent(spec.axes.front(), config),
+                    last = memory_extent(spec.axes.back(), config);
+  const bool reversed = file_order(spec, config) == FileOrder::reversed_axes;
   with_member(model, spec, layer, [&](auto& values) {
     if constexpr (std::is_same_v<std::decay_t<decltype(values)>, Matrix>) {
-      values.set_size(shape[1], shape[0]);
+      values.set_size(reversed ? last : first, reversed ? first : last);
     } else {
-      values.set_size(shape[0]);
+      values.set_size(first);
     }
   });
 }
 
 std::vector<std::string> missing_tensors(const Model& model) {
   std::vector<std::string> missing;
-  for (const TensorSpec& spec : gpt2_tensors()) {
-    if (spec.presence == Presence::optional) continue;
+  for (const TensorSpec& spec : tensors_of(model.config)) {
+    if (spec.presence == Presence::optional || !spec.belongs_to(model.config)) continue;
     const Index n = spec.per_layer() ? model.layers.size() : 1;
     for (Index layer = 0; layer < n; ++layer) {
       if (!tensor_values(model, spec, layer).empty()) continue;
@@ -232,7 +212,7 @@ std::uint64_t ParameterCounts::total() const {
 
 ParameterCounts parameter_counts(const ModelConfig& config, bool unembedding_bias) {
   ParameterCounts counts;
-  for_each_tensor(config.n_layer, [&](const TensorSpec& spec, Index layer) {
+  for_each_tensor(config, [&](const TensorSpec& spec, Index layer) {
     const bool is_bias = spec.axes.size() == 1;
     if (spec.presence == Presence::optional &&
         (is_bias ? !unembedding_bias : config.tied_unembedding)) {
@@ -251,8 +231,9 @@ std::uint64_t model_bytes(const ModelConfig& config) {
 
 ParameterCounts held_parameters(const Model& model) {
   ParameterCounts counts;
-  for_each_tensor(model.layers.size(), [&](const TensorSpec& spec, Index layer) {
-    counts.add(spec, tensor_values(model, spec, layer).size());
+  for_each_tensor(model.config, [&](const TensorSpec& spec, Index layer) {
+    if (tensor_values(model, spec, layer).empty()) return;
+    counts.add(spec, element_count(spec.shape(model.config)));
   });
   return counts;
 }

@@ -4,24 +4,38 @@
 #include <array>
 #include <filesystem>
 
+#include "base/text.hpp"
 #include "headscope/error.hpp"
 #include "model/model_files.hpp"
 
 namespace headscope {
 namespace {
 
-// Causal masks, which older Hugging Face files contain.
-bool is_mask_buffer(std::string_view name) {
-  return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
-}
-
 bool is_adapter_tensor(const TensorInfo& tensor) {
   return tensor.name.starts_with("base_model.model.") ||
          tensor.name.find(".lora_") != std::string::npos;
 }
 
-bool is_layer_tensor(std::string_view name) {
-  return without_prefixes(name).starts_with("h.");
+bool is_layer_tensor(std::string_view name, const Architecture& architecture) {
+  return std::ranges::any_of(architecture.tensors, [&](const TensorSpec& spec) {
+    const std::string_view pattern = without_prefixes(spec.name);
+    return spec.per_layer() &&
+           without_prefixes(name).starts_with(pattern.substr(0, pattern.find("{i}")));
+  });
+}
+
+bool is_buffer(std::string_view name, const Architecture& architecture) {
+  return std::ranges::any_of(architecture.buffers,
+                             [&](std::string_view end) { return name.ends_with(end); });
+}
+
+/// The architectures that have a tensor of this name: `Llama, Mistral, Qwen2`.
+std::string architectures_with(std::string_view name) {
+  std::vector<std::string_view> titles;
+  for (const Architecture* const each : architectures()) {
+    if (parse_tensor_name(name, each->defaults)) titles.push_back(each->title);
+  }
+  return joined(titles, ", ");
 }
 
 /// The number of heads of the published GPT-2 that has these shapes; 0 if none has.
@@ -45,13 +59,17 @@ Index published_n_head(const ModelConfig& config) {
 
 }  // namespace
 
-TensorIndex::TensorIndex(const TensorSource& source) : source_(source) {
+TensorIndex::TensorIndex(const TensorSource& source, const Architecture& architecture)
+    : source_(source), architecture_(architecture) {
   const bool keras = source.kind() == FileKind::keras_model;
+  const std::string title(architecture.title);
   for (const TensorInfo& tensor : source.tensors()) {
-    const auto id = keras ? parse_keras_name(tensor.name) : parse_tensor_name(tensor.name);
+    const auto id = keras ? parse_keras_name(tensor.name)
+                          : parse_tensor_name(tensor.name, architecture.defaults);
     if (!id) {
-      if (!keras && is_layer_tensor(tensor.name) && !is_mask_buffer(tensor.name)) {
-        throw DataError(source.path(), tensor.name, "expected a tensor of GPT-2");
+      if (!keras && is_layer_tensor(tensor.name, architecture) &&
+          !is_buffer(tensor.name, architecture)) {
+        throw DataError(source.path(), tensor.name, "expected a tensor of " + title);
       }
       continue;
     }
@@ -62,18 +80,32 @@ TensorIndex::TensorIndex(const TensorSource& source) : source_(source) {
     }
     if (id->spec->per_layer()) n_layer_ = std::max(n_layer_, id->layer + 1);
   }
+  if (std::ranges::any_of(source.tensors(), is_adapter_tensor)) {
+    throw adapter_refusal(source.path());
+  }
+  if (n_layer_ == 0) throw no_tensors();
+  if (&architecture != &gpt2()) return;
   const TensorInfo *const c_attn = find(tensor_spec("h.{i}.attn.c_attn.weight")),
                           *const c_fc = find(tensor_spec("h.{i}.mlp.c_fc.weight"));
   linear_ = !keras && c_attn != nullptr && c_attn->shape.size() == 2 &&
             c_attn->shape[0] == 3 * c_attn->shape[1] &&
             (c_fc == nullptr || (c_fc->shape.size() == 2 && c_fc->shape[1] == c_attn->shape[1]));
-  if (std::ranges::any_of(source.tensors(), is_adapter_tensor)) {
-    throw adapter_refusal(source.path());
+}
+
+DataError TensorIndex::no_tensors() const {
+  const auto example = std::ranges::find_if(architecture_.tensors, [](const TensorSpec& spec) {
+    return spec.per_layer() && spec.axes.size() == 2;
+  });
+  std::string expected = "expected " + std::string(architecture_.title) + " tensors such as " +
+                         example->name_in(0) + ", found none";
+  for (const TensorInfo& tensor : source_.tensors()) {
+    const std::string titles = architectures_with(tensor.name);
+    if (titles.empty() || parse_tensor_name(tensor.name, architecture_.defaults)) continue;
+    expected += "; " + tensor.name + " is a tensor of " + titles +
+                ", whose config.json beside the file must name the model_type";
+    break;
   }
-  if (found_.empty()) {
-    throw DataError(source.path(), "",
-                    "expected GPT-2 tensors such as h.0.attn.c_attn.weight, found none");
-  }
+  return DataError(source_.path(), "", expected);
 }
 
 const TensorInfo* TensorIndex::find(const TensorSpec& spec, Index layer) const {
@@ -116,7 +148,27 @@ void TensorIndex::check_agrees(const ConfigFields& fields, const char* field,
                       " says, got " + std::to_string(*stated));
 }
 
+void TensorIndex::check_layers(const ConfigFields& fields) const {
+  const auto stated = fields.stated(&ModelConfig::n_layer);
+  if (!stated || *stated == n_layer_) return;
+  const auto field = std::ranges::find_if(architecture_.fields, [](const ConfigField& each) {
+    const auto* const member = std::get_if<Index ModelConfig::*>(&each.member);
+    return member != nullptr && *member == &ModelConfig::n_layer;
+  });
+  throw DataError(fields.file, field->name,
+                  "expected " + std::to_string(n_layer_) + ", the number of layers in " +
+                      source_.path() + ", got " + std::to_string(*stated));
+}
+
 ModelConfig TensorIndex::resolve(const ConfigFields& fields, const LoadOptions& options) const {
+  if (&architecture_ == &gpt2()) return resolve_gpt2(fields, options);
+  const ModelConfig config = fields.config();
+  check_layers(fields);
+  return config;
+}
+
+ModelConfig TensorIndex::resolve_gpt2(const ConfigFields& fields,
+                                      const LoadOptions& options) const {
   const char* const c_attn = "h.{i}.attn.c_attn.weight";
   const auto d_model = extent(c_attn, 2, 0);
   if (!d_model) {
@@ -129,16 +181,12 @@ ModelConfig TensorIndex::resolve(const ConfigFields& fields, const LoadOptions& 
                     "expected 2 axes, got shape " + shape_text(tensor->shape));
   }
   if (extent(c_attn, 2, 1) == 3 * *d_model) {
-    check_agrees(fields, "n_embd", fields.n_embd, c_attn, *d_model);
+    check_agrees(fields, "n_embd", fields.stated(&ModelConfig::d_model), c_attn, *d_model);
   }
-  if (fields.n_layer && *fields.n_layer != n_layer_) {
-    throw DataError(fields.file, "n_layer",
-                    "expected " + std::to_string(n_layer_) + ", the number of layers in " +
-                        source_.path() + ", got " + std::to_string(*fields.n_layer));
-  }
-  ModelConfig config;
+  check_layers(fields);
+  ModelConfig config = fields.values;
   config.n_layer = n_layer_;
-  config.d_model = fields.n_embd.value_or(*d_model);
+  config.d_model = fields.stated(&ModelConfig::d_model).value_or(*d_model);
   const auto width_fits = [&](const char* name, std::size_t axis) {
     return extent(name, 2, axis) == config.d_model;
   };
@@ -149,21 +197,18 @@ ModelConfig TensorIndex::resolve(const ConfigFields& fields, const LoadOptions& 
     if (width_fits(tensor, 1 - axis)) check_agrees(fields, field, stated, tensor, *stored);
     return stated ? *stated : *stored;
   };
-  config.n_ctx = resolve_extent("n_positions", fields.n_positions, "wpe.weight", 0).value_or(0);
+  config.n_ctx = resolve_extent("n_positions", fields.stated(&ModelConfig::n_ctx), "wpe.weight", 0)
+                     .value_or(0);
   const char* const vocabulary =
       find(tensor_spec("wte.weight")) != nullptr ? "wte.weight" : "lm_head.weight";
-  config.d_vocab = resolve_extent("vocab_size", fields.vocab_size, vocabulary, 0).value_or(0);
-  const auto d_mlp = resolve_extent("n_inner", fields.n_inner, "h.{i}.mlp.c_fc.weight", 1);
+  config.d_vocab =
+      resolve_extent("vocab_size", fields.stated(&ModelConfig::d_vocab), vocabulary, 0).value_or(0);
+  const auto d_mlp =
+      resolve_extent("n_inner", fields.stated(&ModelConfig::d_mlp), "h.{i}.mlp.c_fc.weight", 1);
   config.d_mlp = d_mlp ? *d_mlp : extent("h.{i}.mlp.c_fc.bias", 1, 0).value_or(4 * config.d_model);
-  config.layer_norm_epsilon = fields.layer_norm_epsilon.value_or(config.layer_norm_epsilon);
   // nanoGPT has torch.nn.GELU.
-  config.activation =
-      fields.activation_function.value_or(linear_ ? Activation::gelu : config.activation);
-  config.tied_unembedding = fields.tie_word_embeddings.value_or(true);
-  config.scale_by_width = fields.scale_attn_weights.value_or(true);
-  config.scale_by_inverse_layer = fields.scale_attn_by_inverse_layer_idx.value_or(false);
-  config.pruned_heads = fields.pruned_heads.value_or(std::vector<HeadIndex>());
-  config.n_head = fields.n_head.value_or(options.n_head);
+  if (linear_ && !fields.stated(&ModelConfig::activation)) config.activation = Activation::gelu;
+  config.n_head = fields.stated(&ModelConfig::n_head).value_or(options.n_head);
   if (config.n_head == 0) config.n_head = published_n_head(config);
   if (config.n_head == 0) {
     throw DataError(source_.path(), "n_head",
@@ -187,9 +232,9 @@ Shape TensorIndex::stored_shape(const TensorInfo& tensor, const TensorSpec& spec
 
 void TensorIndex::check(const ModelConfig& config) const {
   const auto is_there = [&](const TensorSpec& spec) { return has_any(spec); };
-  const auto& specs = gpt2_tensors();
+  const auto& specs = architecture_.tensors;
   // A file that lacks a large matrix is attention-only and may lack the others too.
-  const bool complete = std::all_of(specs.begin(), specs.end(), [&](const TensorSpec& spec) {
+  const bool complete = std::ranges::all_of(specs, [&](const TensorSpec& spec) {
     const bool large = spec.presence == Presence::complete && spec.axes.size() == 2;
     return !large || is_there(spec);
   });
@@ -197,6 +242,12 @@ void TensorIndex::check(const ModelConfig& config) const {
     for (const TensorSpec& spec : specs) {
       if (!spec.per_layer() && layer > 0) continue;
       const TensorInfo* const tensor = find(spec, layer);
+      if (!spec.belongs_to(config)) {
+        if (tensor == nullptr) continue;
+        throw DataError(
+            source_.path(), tensor->name,
+            "expected no such tensor, as the config says, got shape " + shape_text(tensor->shape));
+      }
       Shape expected = spec.stored_shape(config, layer);
       if (is_transposed(spec)) std::ranges::reverse(expected);
       if (tensor == nullptr) {

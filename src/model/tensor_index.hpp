@@ -3,18 +3,19 @@
 #include <map>
 #include <utility>
 
+#include "headscope/error.hpp"
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
 #include "model/tensor_source.hpp"
 
 namespace headscope {
 
-/// Which array of a file is which tensor of GPT-2, and the model's shape that follows.
+/// Which array of a file is which tensor of an architecture, and the model's shape that follows.
 class TensorIndex {
  public:
-  /// @throws DataError if the file has no GPT-2 tensors, two for the same one, or layer tensors
-  /// that GPT-2 does not have.
-  explicit TensorIndex(const TensorSource& source);
+  /// @throws DataError if the file has none of the architecture's tensors, two for the same one, or
+  /// layer tensors that the architecture does not have.
+  TensorIndex(const TensorSource& source, const Architecture& architecture);
 
   /// Null if the file lacks it.
   const TensorInfo* find(const TensorSpec& spec, Index layer = 0) const;
@@ -29,7 +30,8 @@ class TensorIndex {
   /// Whether the tensor is a bias of a model that was trained without biases, which are then zero.
   bool is_left_out(const TensorSpec& spec) const;
 
-  /// Combines the tensors' shapes with the config.
+  /// Combines the tensors' shapes with the config. A model that is not GPT-2's kind needs a whole
+  /// config.
   /// @throws DataError naming the field, the file that says so and the tensor that contradicts it.
   ModelConfig resolve(const ConfigFields& fields, const LoadOptions& options) const;
 
@@ -44,10 +46,15 @@ class TensorIndex {
                     const char* tensor, std::size_t stored) const;
   Shape stored_shape(const TensorInfo& tensor, const TensorSpec& spec) const;
 
+  ModelConfig resolve_gpt2(const ConfigFields& fields, const LoadOptions& options) const;
+  void check_layers(const ConfigFields& fields) const;
+  DataError no_tensors() const;
+
   const TensorSource& source_;
+  const Architecture& architecture_;
   std::map<std::pair<const TensorSpec*, Index>, const TensorInfo*> found_;
   Index n_layer_ = 0;
-  bool linear_ = false;  // weights of nn.Linear
+  bool linear_ = false;  // weights of nn.Linear in a file of GPT-2's kind
 };
 
 /// The config inside the file, else the `config.json` beside it, else empty.

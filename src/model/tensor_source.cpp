@@ -22,7 +22,12 @@ FileKind hdf5_kind(const std::vector<TensorInfo>& tensors) {
       return recognise(tensor.name).has_value();
     });
   };
-  if (any(parse_tensor_name)) return FileKind::flat_model;
+  for (const Architecture* const each : architectures()) {
+    const auto recognise = [&](std::string_view name) {
+      return parse_tensor_name(name, each->defaults);
+    };
+    if (any(recognise)) return FileKind::flat_model;
+  }
   if (any(parse_keras_name)) return FileKind::keras_model;
   const auto named = [&](const char* name) {
     return std::any_of(tensors.begin(), tensors.end(),

@@ -14,8 +14,6 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t most_columns = 16;  // of one variable: the offsets 0 to 8, the types
-
 struct HeadColumn {
   std::string name;
   std::vector<std::string> cells;  // by head
@@ -35,7 +33,7 @@ std::vector<std::string> number_cells(const Variable& variable, const std::vecto
 
 void add_columns(const ResultsGroup& group, const Variable& variable, const HeadShape& shape,
                  std::vector<HeadColumn>& columns) {
-  for (const HeadSlice& slice : head_slices(group, variable, shape, most_columns)) {
+  for (const HeadSlice& slice : head_slices(group, variable, shape, most_head_slices)) {
     if (!has_number(slice.values)) continue;
     std::string name = group.name + "." + variable.name;
     if (!slice.label.empty()) name += "." + slice.label;

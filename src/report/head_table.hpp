@@ -8,7 +8,7 @@ namespace headscope {
 
 /// Writes `{directory}/heads.csv`: one row per head with its types and every number and flag by
 /// layer and head of all groups, those of nested groups included, each with its interval's bounds;
-/// named `GROUP.VARIABLE` or `GROUP.VARIABLE.LABEL`. Variables with more than 16 further labels
+/// named `GROUP.VARIABLE` or `GROUP.VARIABLE.LABEL`. Variables with more than 24 further labels
 /// (relations) have a table of their own alone, and columns without a value are left out. Writes
 /// nothing if no variable is by layer and head.
 /// @throws DataError if it cannot be written.

@@ -22,14 +22,19 @@ std::size_t axis_size(const ResultsGroup& group, const std::string& name) {
 
 }  // namespace
 
+std::size_t n_head_slice(const ResultsGroup& group, const Variable& variable,
+                         const HeadShape& shape) {
+  if (variable.type == Variable::Type::text) return 0;
+  if (!has_axis(variable, "layer") || !has_axis(variable, "head")) return 0;
+  if (axis_size(group, "layer") != shape.n_layer || axis_size(group, "head") != shape.n_head) {
+    return 0;
+  }
+  return variable.values.size() / shape.n_head_total();
+}
+
 std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& variable,
                                    const HeadShape& shape, std::size_t most_slices) {
-  if (variable.type == Variable::Type::text) return {};
-  if (!has_axis(variable, "layer") || !has_axis(variable, "head")) return {};
-  if (axis_size(group, "layer") != shape.n_layer || axis_size(group, "head") != shape.n_head) {
-    return {};
-  }
-  const std::size_t n_slice = variable.values.size() / shape.n_head_total();
+  const std::size_t n_slice = n_head_slice(group, variable, shape);
   if (n_slice == 0 || n_slice > most_slices) return {};
   std::vector<HeadSlice> found;
   for (const Slice& slice : slices(group, variable, {"layer", "head"})) {

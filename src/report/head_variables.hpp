@@ -16,6 +16,15 @@ struct HeadSlice {
   std::vector<double> values, low, high;
 };
 
+/// Combinations of further labels from which on a variable by head is left to its own table: the
+/// types of heads and the word classes have fewer, relations and words more.
+inline constexpr std::size_t most_head_slices = 24;
+
+/// Combinations of labels that a number by layer and head has beside these; 0 for any other
+/// variable.
+std::size_t n_head_slice(const ResultsGroup& group, const Variable& variable,
+                         const HeadShape& shape);
+
 /// A variable by layer, head and at most `most_slices` combinations of further labels, row-major;
 /// empty for any other.
 std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& variable,

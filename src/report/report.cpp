@@ -52,7 +52,10 @@ std::string_view verdict_text(Verdict verdict) {
 
 std::string estimate_text(const Estimate& estimate, int digits) {
   if (std::isnan(estimate.value)) return "–";
-  if (!estimate.has_interval()) return number_text(estimate.value, digits);
+  // An interval without width, as of a count that no resample changes, says nothing.
+  if (!estimate.has_interval() || estimate.low == estimate.high) {
+    return number_text(estimate.value, digits);
+  }
   constexpr int most_decimals = 6;
   const double half_width = (estimate.high - estimate.low) / 2;
   const int places =
@@ -67,7 +70,7 @@ std::string estimate_text(const Estimate& estimate, int digits) {
 std::string effect_text(const Claim& claim) {
   if (std::isnan(claim.effect.value)) return "";
   std::string text = estimate_text(claim.effect, 4);
-  if (claim.effect.has_interval()) return text;
+  if (text.ends_with(']')) return text;
   return text + (claim.exact ? " (exact)" : " (no interval)");
 }
 

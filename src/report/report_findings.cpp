@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <ranges>
+#include <sstream>
+
 #include "base/number_text.hpp"
 #include "headscope/report.hpp"
 #include "report/head_variables.hpp"
@@ -5,6 +9,8 @@
 
 namespace headscope {
 namespace {
+
+constexpr const char *warning_about = "Warning", *model_about = "Model";
 
 // `before` and the field of the first description that has it; empty if none does.
 std::string said_of_model(const std::vector<Description>& descriptions,
@@ -23,12 +29,41 @@ std::string model_line(const Results& results, const std::vector<Description>& d
   const std::int64_t n_token = results.whole("n_token").value_or(-1),
                      n_document = results.whole("n_document").value_or(-1);
   if (n_token >= 0 && n_document >= 0) {
-    text += " It was watched reading " + grouped(static_cast<std::uint64_t>(n_token)) +
-            " tokens in " + count_text(static_cast<std::size_t>(n_document), "document") +
+    text += " It read " + grouped(static_cast<std::uint64_t>(n_token)) + " tokens in " +
+            count_text(static_cast<std::size_t>(n_document), "document") +
             said_of_model(descriptions, &Description::model_loss, "; ") + ".";
+    const std::string first = results.text("first_token");
+    if (!first.empty()) text += " Documents begin with " + first + ".";
   }
   return text;
 }
+
+bool has_headline(const std::vector<Description>& descriptions) {
+  return std::ranges::any_of(descriptions, [](const Description& description) {
+    const Headline& headline = description.headline;
+    return !(headline.attend_by + headline.matter + headline.explained).empty();
+  });
+}
+
+std::string last_headline(const std::vector<Description>& descriptions,
+                          std::string Headline::*sentence) {
+  for (const Description& description : descriptions | std::views::reverse) {
+    if (!(description.headline.*sentence).empty()) return description.headline.*sentence;
+  }
+  return "";
+}
+
+/// The texts of the lines that are not empty.
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (std::istringstream stream(text); std::getline(stream, line);) {
+    if (!line.empty()) lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace
 
 std::string claims_line(const Results& results) {
   std::size_t n_claim = 0, n_hold = 0, n_fail = 0;
@@ -47,7 +82,65 @@ std::string claims_line(const Results& results) {
          std::to_string(n_claim - n_hold - n_fail) + " cannot be decided.";
 }
 
-}  // namespace
+std::vector<Finding> first_sentences(const ReportContent& content) {
+  const std::vector<Description>& descriptions = content.descriptions;
+  std::vector<Finding> all = findings(content.results, descriptions);
+  if (!has_headline(descriptions)) return all;
+  std::erase_if(all, [](const Finding& finding) {
+    return finding.about != warning_about && finding.about != model_about;
+  });
+  const auto add = [&](const char* about, std::string Headline::*sentence) {
+    const std::string text = last_headline(descriptions, sentence);
+    if (!text.empty()) all.push_back({.about = about, .text = text});
+  };
+  add("Attention", &Headline::attend_by);
+  add("Effect", &Headline::matter);
+  add("Explained", &Headline::explained);
+  add("Next", &Headline::look_next);
+  return all;
+}
+
+SectionText section_text(const ReportContent& content, const ResultsGroup& group) {
+  SectionText text{"", {}, lines_of(group.summary)};
+  const auto description = std::ranges::find(content.descriptions, group.name, &Description::group);
+  if (has_headline(content.descriptions) && description != content.descriptions.end()) {
+    text.found = description->found;
+    text.findings = description->findings;
+    if (text.found.empty() && !text.findings.empty()) {
+      text.found = text.findings.front().text;
+      text.findings.erase(text.findings.begin());
+    }
+  }
+  std::erase_if(text.paragraphs, [&](const std::string& paragraph) {
+    return paragraph == text.found || std::ranges::any_of(text.findings, [&](const Finding& each) {
+             return each.text == paragraph || std::ranges::count(each.items, paragraph) > 0;
+           });
+  });
+  if (text.found.empty() && !text.paragraphs.empty()) {
+    text.found = text.paragraphs.front();
+    text.paragraphs.erase(text.paragraphs.begin());
+  }
+  return text;
+}
+
+TaskTable joined_task_table(const std::vector<Description>& descriptions) {
+  TaskTable joined{{"task"}, {}};
+  for (const Description& description : descriptions) {
+    const TaskTable& table = description.tasks;
+    for (const TaskTable::Row& row : table.rows) {
+      auto place = std::ranges::find(joined.rows, row.task, &TaskTable::Row::task);
+      if (place == joined.rows.end()) {
+        joined.rows.push_back(
+            {row.task, std::vector<std::string>(joined.headings.size() - 1, "–")});
+        place = joined.rows.end() - 1;
+      }
+      place->cells.insert(place->cells.end(), row.cells.begin(), row.cells.end());
+    }
+    joined.headings.insert(joined.headings.end(), table.headings.begin(), table.headings.end());
+    for (TaskTable::Row& row : joined.rows) row.cells.resize(joined.headings.size() - 1, "–");
+  }
+  return joined;
+}
 
 std::vector<Finding> findings(const Results& results,
                               const std::vector<Description>& descriptions) {
@@ -56,10 +149,10 @@ std::vector<Finding> findings(const Results& results,
     if (!text.empty()) lines.push_back({.about = about, .text = text});
   };
   const std::optional<HeadShape> shape = head_shape(results);
-  add("Warning", results.text("corpus_warning"));
-  for (const Description& each : descriptions) add("Warning", each.warning);
+  add(warning_about, results.text("corpus_warning"));
+  for (const Description& each : descriptions) add(warning_about, each.warning);
   if (shape && results.attributes.contains("model_path")) {
-    add("Model", model_line(results, descriptions, *shape));
+    add(model_about, model_line(results, descriptions, *shape));
   }
   for (const Description& each : descriptions) {
     lines.insert(lines.end(), each.findings.begin(), each.findings.end());

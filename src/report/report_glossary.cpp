@@ -57,12 +57,13 @@ std::string anchor(std::string_view word) {
 }  // namespace
 
 std::string glossary_section() {
-  std::string html = "<section id=\"glossary\">\n<h2>Glossary</h2>\n<dl>\n";
+  std::string html = "<section id=\"glossary\">\n<h2>Glossary</h2>\n<details><summary>" +
+                     std::to_string(terms.size()) + " words of the field</summary>\n<dl>\n";
   for (const Term& term : terms) {
     html += "<dt id=\"" + anchor(term.word) + "\">" + html_text(std::string(term.word)) +
             "</dt><dd>" + html_text(std::string(term.meaning)) + "</dd>\n";
   }
-  return html + "</dl>\n</section>\n";
+  return html + "</dl>\n</details>\n</section>\n";
 }
 
 }  // namespace headscope

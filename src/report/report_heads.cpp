@@ -21,7 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_slices = 13;        // the offsets 0 to 8, the thirteen types
 constexpr std::size_t most_value_rows = 1000;  // relations in either direction
 
 // Gathers every variable by head, and remembers where each is for the panel's sections.
@@ -43,6 +42,8 @@ class Scores {
   }
 
   json list() const { return list_; }
+  /// Variables with too many values a head to be listed.
+  json left_out() const { return left_out_; }
 
   json sections(const Results& results, const std::vector<Presentation>& presentations) const {
     json sections = json::array();
@@ -67,7 +68,14 @@ class Scores {
   void add(const ResultsGroup& group, const Variable& variable) {
     if (variable.type == Variable::Type::flag) return;
     if (reasons_.contains(group.name + "/" + variable.name)) return;
-    for (const HeadSlice& slice : head_slices(group, variable, shape_, most_slices)) {
+    const std::size_t n_slice = n_head_slice(group, variable, shape_);
+    if (n_slice > most_head_slices) {
+      left_out_.push_back({{"name", one_line(variable.name)},
+                           {"anchor", variable_anchor(group.name, variable.name)},
+                           {"values", n_slice}});
+      return;
+    }
+    for (const HeadSlice& slice : head_slices(group, variable, shape_, most_head_slices)) {
       if (!has_number(slice.values)) continue;
       json score = {{"group", one_line(group.name)},
                     {"name", one_line(variable.name)},
@@ -87,7 +95,7 @@ class Scores {
 
   HeadShape shape_;
   std::set<std::string> reasons_;  // the numbers behind types are shown as reasons
-  json list_ = json::array();
+  json list_ = json::array(), left_out_ = json::array();
   std::map<std::string, std::vector<std::size_t>> places_;
 };
 
@@ -242,7 +250,25 @@ void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadS
                     {"byHead", by_head}});
 }
 
-json types(const Results& results, const HeadShape& shape) {
+// By head, the types whose label does not explain what the head does.
+json unexplained_types(const Results& results, const std::vector<Presentation>& presentations,
+                       const HeadTypes& types) {
+  json by_head(types.of_head.size(), json::array());
+  for (const Presentation& presentation : presentations) {
+    if (!results.has(presentation.group)) continue;
+    const Variable* const flag =
+        results.group(presentation.group).find(presentation.reasons.unexplained);
+    const std::size_t n_head_total = types.of_head.size();
+    if (flag == nullptr || flag->values.size() != types.names.size() * n_head_total) continue;
+    for (std::size_t i = 0; i < flag->values.size(); ++i) {
+      if (flag->values.values[i] == 1) by_head[i % n_head_total].push_back(i / n_head_total);
+    }
+  }
+  return by_head;
+}
+
+json types(const Results& results, const std::vector<Presentation>& presentations,
+           const HeadShape& shape) {
   const std::optional<HeadTypes> found = head_types(results, shape);
   if (!found) return nullptr;
   json flags = json::array();
@@ -260,11 +286,11 @@ json types(const Results& results, const HeadShape& shape) {
   return {{"names", json_texts(found->names)},
           {"colours", category_colours(found->names)},
           {"flags", flags},
+          {"unexplained", unexplained_types(results, presentations, *found)},
           {"primary", primary}};
 }
 
-// For each head, its types with the score, baseline and threshold of each, and as notes what other
-// texts by type and head the group has.
+// For each head, its types with the score, baseline and threshold of each, and notes.
 json reasons(const Results& results, const std::vector<Presentation>& presentations,
              const HeadShape& shape) {
   const std::optional<HeadTypes> types = head_types(results, shape);
@@ -287,15 +313,16 @@ json reasons(const Results& results, const std::vector<Presentation>& presentati
   };
   const auto notes_of = [&](std::size_t place) {
     json notes = json::array();
-    for (const Variable& variable : group.variables) {
-      if (variable.text.size() != n_type * n_head_total || variable.name == names.about) continue;
-      if (!variable.text[place].empty()) notes.push_back(one_line(variable.text[place]));
+    for (const std::string& name : names.notes) {
+      const std::string note = text_of(name, place, n_type * n_head_total);
+      if (!note.empty()) notes.push_back(note);
     }
     return notes;
   };
-  json rules = json::array(), heads = json::array();
+  json rules = json::array(), sentences = json::array(), heads = json::array();
   for (std::size_t type = 0; type < n_type; ++type) {
     rules.push_back(text_of(names.rule, type, n_type));
+    sentences.push_back(text_of(names.sentence, type, n_type));
   }
   for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
     json held = json::object();
@@ -311,7 +338,7 @@ json reasons(const Results& results, const std::vector<Presentation>& presentati
     }
     heads.push_back(std::move(held));
   }
-  return {{"rules", rules}, {"heads", heads}};
+  return {{"rules", rules}, {"sentences", sentences}, {"heads", heads}};
 }
 
 // The examples of all groups, by head: type, text, and which characters of it are what.
@@ -345,6 +372,33 @@ json examples(const Results& results, const HeadShape& shape) {
   return by_head;
 }
 
+void add_summary(const ResultsGroup& group, const HeadSummary& summary, std::size_t n_head_total,
+                 json& by_head) {
+  const Variable* const text = group.find(summary.text);
+  if (text == nullptr || text->text.size() != n_head_total) return;
+  const Variable *const places = group.find(summary.places), *const marks =
+                                                                 group.find(summary.marks);
+  const bool has_places = places != nullptr && marks != nullptr &&
+                          places->text.size() % n_head_total == 0 &&
+                          marks->values.size() == 4 * places->text.size();
+  const std::size_t n_place = has_places ? places->text.size() / n_head_total : 0;
+  for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
+    if (text->text[head_index].empty()) continue;
+    json shown = json::array();
+    for (std::size_t i = head_index * n_place; i < (head_index + 1) * n_place; ++i) {
+      if (places->text[i].empty()) continue;
+      const auto mark = [&](std::size_t which) { return marks->values.values[4 * i + which]; };
+      shown.push_back({{"text", one_line(places->text[i])},
+                       {"query", {mark(0), mark(1)}},
+                       {"target", {mark(2), mark(3)}},
+                       {"found", true}});
+    }
+    by_head[head_index].push_back({{"text", one_line(text->text[head_index])},
+                                   {"title", summary.places_title},
+                                   {"places", std::move(shown)}});
+  }
+}
+
 }  // namespace
 
 std::string head_data_json(const Results& results, const std::vector<Presentation>& presentations,
@@ -362,14 +416,20 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
   for (const auto& [group, table] : items_of(results, presentations, &Presentation::tables)) {
     add_best_rows(*group, *table, *shape, tables);
   }
+  json summaries(shape->n_head_total(), json::array());
+  for (const auto& [group, item] : items_of(results, presentations, &Presentation::summaries)) {
+    add_summary(*group, *item, shape->n_head_total(), summaries);
+  }
   const json data = {{"layers", shape->n_layer},
                      {"heads", shape->n_head},
                      {"sequential", continuous_colours(ColourScale::sequential)},
                      {"diverging", continuous_colours(ColourScale::diverging)},
-                     {"types", types(results, *shape)},
+                     {"types", types(results, presentations, *shape)},
                      {"reasons", reasons(results, presentations, *shape)},
                      {"examples", examples(results, *shape)},
+                     {"summaries", summaries},
                      {"scores", scores.list()},
+                     {"leftOut", scores.left_out()},
                      {"sections", scores.sections(results, presentations)},
                      {"tables", tables},
                      {"neighbours", lists},

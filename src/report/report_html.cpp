@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "headscope/error.hpp"
 #include "headscope/version.hpp"
 #include "report/head_variables.hpp"
@@ -12,6 +15,7 @@
 #include "report/report_glossary.hpp"
 #include "report/report_heads.hpp"
 #include "report/report_pages.hpp"
+#include "report/script_json.hpp"
 #include "results/long_table.hpp"
 #include "results/results_claims.hpp"
 
@@ -20,58 +24,20 @@ namespace {
 
 constexpr std::size_t most_table_rows = 400;  // a table of every head of a 24 x 16 model
 constexpr std::size_t rows_of_large_table = 50;
+constexpr std::size_t most_open_figures = 6;  // of a section
 
-std::string paragraphs(const std::string& text) {
-  std::string html;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    if (end > start) html += "<p>" + prose_html(text.substr(start, end - start)) + "</p>\n";
-    start = end + 1;
-  }
-  return html;
-}
-
-std::string badge(Verdict verdict) {
-  const std::string_view kind = verdict == Verdict::holds           ? "holds\">✓ "
-                                : verdict == Verdict::does_not_hold ? "fails\">✗ "
-                                                                    : "open\">? ";
-  return "<span class=\"badge " + std::string(kind) + std::string(verdict_text(verdict)) +
-         "</span>";
-}
-
-std::string claim_row(const PlacedClaim& placed) {
-  const Claim& claim = *placed.claim;
-  return "<tr><td class=\"number\">" + placed.label + "</td><td>" + prose_html(claim.statement) +
-         "<div class=\"evidence\">" + prose_html(claim.evidence) +
-         (claim.source.empty() ? "" : " Source: " + html_text(claim.source) + ".") +
-         "</div></td><td>" + badge(claim.verdict) + "</td><td>" + prose_html(effect_text(claim)) +
-         "<div class=\"evidence\">" + prose_html(claim.effect_name) + "</div></td><td><a href=\"#" +
-         group_anchor(placed.group->name) + "\">" + html_text(placed.group->name) +
-         "</a></td></tr>\n";
-}
-
-std::string claims_section(const ReportContent& content) {
-  const auto claims = claims_by_group(content.results.groups);
-  if (claims.empty()) return "";
-  std::string measured, arithmetic;
-  for (const PlacedClaim& each : claims) {
-    (each.claim->arithmetic ? arithmetic : measured) += claim_row(each);
-  }
+// One sentence that says what was found, and the rest folded.
+std::string section_words(const SectionText& text) {
   std::string html =
-      "<section id=\"claims\">\n<h2>Claims</h2>\n<p>What is said of attention heads, and what this "
-      "model shows. Intervals are 95\u00a0%. An exact effect has no sampling error; one with no "
-      "interval has an error that was not measured.</p>\n"
-      "<div class=\"wide\"><table class=\"claims\">\n<thead><tr><th scope=\"col\">No.</th>"
-      "<th scope=\"col\">Claim</th><th scope=\"col\">Verdict</th><th scope=\"col\">Effect</th>"
-      "<th scope=\"col\">From</th></tr></thead>\n";
-  if (!measured.empty()) html += "<tbody>\n" + measured + "</tbody>\n";
-  if (!arithmetic.empty()) {
-    html +=
-        "<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"5\">True of every such model, by "
-        "arithmetic</th></tr>\n" +
-        arithmetic + "</tbody>\n";
+      text.found.empty() ? "" : "<p class=\"found\">" + prose_html(text.found) + "</p>\n";
+  std::string more;
+  if (!text.findings.empty()) more += "<ul>\n" + findings_html(text.findings) + "</ul>\n";
+  for (const std::string& paragraph : text.paragraphs) {
+    more += "<p>" + prose_html(paragraph) + "</p>\n";
   }
-  return html + "</table></div>\n</section>\n";
+  if (more.empty()) return html;
+  return html + "<details class=\"more\"><summary>More that was found</summary>\n" + more +
+         "</details>\n";
 }
 
 std::string figure_html(const DrawnFigure& drawn) {
@@ -83,12 +49,12 @@ std::string figure_html(const DrawnFigure& drawn) {
   }
   std::string html = "<figure id=\"figure-" + html_text(figure.name) + "\" data-figure=\"" +
                      html_text(figure.name) + "\">\n<div class=\"card\">" + svg +
-                     "</div>\n<figcaption><strong>" + prose_html(figure.title) +
-                     (figure.title.ends_with('?') ? "</strong> " : ".</strong> ") +
+                     "</div>\n<figcaption><details><summary><strong>" + prose_html(figure.title) +
+                     (figure.title.ends_with('?') ? "</strong>" : ".</strong>") + "</summary>" +
                      prose_html(figure.caption);
   if (!figure.source.empty()) html += " Source: " + html_text(figure.source) + ".";
-  return html + " <span class=\"faint\"><code>figures/" + html_text(figure.name) +
-         "</code></span></figcaption>\n</figure>\n";
+  return html + " <code>figures/" + html_text(figure.name) +
+         "</code></details></figcaption>\n</figure>\n";
 }
 
 std::string definition_list(const LongTable& table, const std::string& group) {
@@ -106,31 +72,29 @@ std::string definition_list(const LongTable& table, const std::string& group) {
   return html + "</dl>\n";
 }
 
-std::string table_html(const LongTable& table) {
-  const std::vector<std::size_t> rows =
+// The rows as JSON, of which the page's script makes a table when the variable is opened.
+std::string table_data(const LongTable& table) {
+  using nlohmann::json;
+  const std::vector<std::size_t> leading =
       table.leading_rows(table.n_row() <= most_table_rows ? most_table_rows : rows_of_large_table);
-  std::string html = "<div class=\"wide\"><table class=\"sortable\">\n";
-  if (rows.size() < table.n_row()) {
-    html += "<caption>The " + std::to_string(rows.size()) + " of " + std::to_string(table.n_row()) +
-            " rows with the largest absolute value</caption>\n";
-  }
-  html += "<thead><tr>";
+  json columns = json::array(), rows = json::array();
   for (const LongTable::Column& column : table.columns()) {
-    html += std::string("<th scope=\"col\"") + (column.number ? " class=\"number\"" : "") +
-            "><button type=\"button\">" + html_text(column.name) + "</button></th>";
+    columns.push_back({{"name", one_line(column.name)}, {"number", column.number}});
   }
-  html += "</tr></thead>\n<tbody>\n";
-  for (const std::size_t index : rows) {
-    const std::vector<std::string> cells = table.row(index, 5, "–");
-    html += "<tr>";
+  for (const std::size_t index : leading) {
+    const std::vector<std::string> cells = table.row(index, 5, "");
+    json row = json::array();
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      html += table.columns()[i].number ? "<td class=\"number\">" + number_html(cells[i])
-                                        : "<td>" + html_text(cells[i]);
-      html += "</td>";
+      if (!table.columns()[i].number) {
+        row.push_back(one_line(cells[i]));
+      } else {
+        row.push_back(cells[i].empty() ? json(nullptr) : json_number(std::stod(cells[i]), 0));
+      }
     }
-    html += "</tr>\n";
+    rows.push_back(std::move(row));
   }
-  return html + "</tbody></table></div>\n";
+  return "<script type=\"application/json\" class=\"rows\">" +
+         script_json({{"columns", columns}, {"rows", rows}, {"of", table.n_row()}}) + "</script>\n";
 }
 
 std::string variable_html(const LongTable& table, const std::string& group) {
@@ -141,14 +105,30 @@ std::string variable_html(const LongTable& table, const std::string& group) {
                      prose_html(variable.long_name);
   if (scalar) html += " <strong>" + prose_html(scalar_text(table)) + "</strong>";
   html += "</summary>\n" + definition_list(table, group);
-  if (!scalar) html += table_html(table);
+  if (!scalar) html += table_data(table);
   return html + "</details>\n";
 }
 
+// The first figures, and the others folded.
+std::string figures_html(std::span<const DrawnFigure* const> figures) {
+  if (figures.empty()) return "";
+  const auto grid = [](std::span<const DrawnFigure* const> shown) {
+    return "<div class=\"figures\">\n" +
+           joined(shown, "", [](const DrawnFigure* drawn) { return figure_html(*drawn); }) +
+           "</div>\n";
+  };
+  if (figures.size() <= most_open_figures) return grid(figures);
+  return grid(figures.first(most_open_figures)) + "<details class=\"more-figures\"><summary>" +
+         count_text(figures.size() - most_open_figures, "more figure") + "</summary>\n" +
+         grid(figures.subspan(most_open_figures)) + "</details>\n";
+}
+
 std::string group_section(const ReportContent& content, const ResultsGroup& group) {
-  std::string html = "<section id=\"" + group_anchor(group.name) + "\">\n<h2>" +
-                     html_text(group_title(group)) + "</h2>\n" + paragraphs(group.summary);
-  for (const DrawnFigure* drawn : content.figures_of(group.name)) html += figure_html(*drawn);
+  const bool is_nested = group.name.find('/') != std::string::npos;
+  std::string html =
+      "<section id=\"" + group_anchor(group.name) + "\"" + (is_nested ? " class=\"nested\"" : "") +
+      ">\n<h2>" + html_text(group_title(group)) + "</h2>\n" +
+      section_words(section_text(content, group)) + figures_html(content.figures_of(group.name));
   if (!group.variables.empty()) {
     html += "<details class=\"numbers\"><summary><strong>Numbers</strong> " +
             std::to_string(group.variables.size()) + ", each with its definition</summary>\n";
@@ -162,13 +142,14 @@ std::string group_section(const ReportContent& content, const ResultsGroup& grou
 
 std::string provenance_section(const Results& results) {
   std::string html =
-      "<section id=\"provenance\">\n<h2>Provenance</h2>\n<p>What made these numbers; the same "
-      "stands in the results file.</p>\n<div class=\"wide\"><table>\n<tbody>\n";
+      "<section id=\"provenance\">\n<h2>Provenance</h2>\n<details><summary>What made these "
+      "numbers; the same stands in the results file</summary>\n<div class=\"wide\"><table>\n"
+      "<tbody>\n";
   for (const auto& [name, value] : results.attributes) {
     html += "<tr><th scope=\"row\">" + html_text(name) + "</th><td><code>" +
             html_text(results.text(name)) + "</code></td></tr>\n";
   }
-  return html + "</tbody></table></div>\n</section>\n";
+  return html + "</tbody></table></div>\n</details>\n</section>\n";
 }
 
 std::string navigation(const ReportContent& content) {
@@ -206,9 +187,8 @@ std::string body(const ReportContent& content, const std::string& title) {
   for (const ResultsGroup& group : results.groups) html += group_section(content, group);
   const std::vector<const DrawnFigure*> others = content.other_figures();
   if (!others.empty()) {
-    html += "<section id=\"figures\">\n<h2>Further figures</h2>\n";
-    for (const DrawnFigure* drawn : others) html += figure_html(*drawn);
-    html += "</section>\n";
+    html += "<section id=\"figures\">\n<h2>Further figures</h2>\n" + figures_html(others) +
+            "</section>\n";
   }
   return html + glossary_section() + provenance_section(results) + "</main>\n" +
          data_block("head-data", head_data_json(results, content.presentations, content.opened)) +

@@ -17,9 +17,27 @@ std::string finding_html(const Finding& finding) {
 }
 
 std::string findings_list(const ReportContent& content) {
-  const std::string html =
-      joined(findings(content.results, content.descriptions), "", finding_html);
+  const std::string html = findings_html(first_sentences(content));
   return html.empty() ? "" : "<ul class=\"findings\">\n" + html + "</ul>\n";
+}
+
+// A row a task; the page's script makes it one of the tabs.
+std::string task_table(const ReportContent& content) {
+  const TaskTable table = joined_task_table(content.descriptions);
+  if (table.rows.empty()) return "";
+  std::string html =
+      "<div id=\"tasks\" class=\"wide\"><table>\n<caption>A head is named where both zero and mean "
+      "ablation find it.</caption>\n<thead><tr>";
+  for (const std::string& heading : table.headings) {
+    html += "<th scope=\"col\">" + prose_html(heading) + "</th>";
+  }
+  html += "</tr></thead>\n<tbody>\n";
+  for (const TaskTable::Row& row : table.rows) {
+    html += "<tr><th scope=\"row\">" + html_text(row.task) + "</th>";
+    for (const std::string& cell : row.cells) html += "<td>" + prose_html(cell) + "</td>";
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
 }
 
 std::string overview_table(const Overview& overview) {
@@ -47,8 +65,10 @@ std::string overview_table(const Overview& overview) {
 // A cell for each head; the page's script colours them and opens the head's panel.
 std::string head_map(const HeadShape& shape) {
   std::string html =
-      "<div id=\"head-map\">\n<div class=\"wide\"><table class=\"head-map\">\n"
-      "<caption>Choose a head to see its scores and patterns.</caption>\n<thead><tr><td></td>";
+      "<div id=\"head-map\">\n<div class=\"wide\"><table class=\"head-map\" style=\"--layers: " +
+      std::to_string(shape.n_layer) + "; --heads: " + std::to_string(shape.n_head) +
+      "\">\n<caption>Choose a head to see its scores and patterns.</caption>\n"
+      "<thead><tr><td></td>";
   for (std::size_t head = 0; head < shape.n_head; ++head) {
     html += "<th scope=\"col\">H" + std::to_string(head) + "</th>";
   }
@@ -67,10 +87,16 @@ std::string head_map(const HeadShape& shape) {
 
 }  // namespace
 
+std::string findings_html(const std::vector<Finding>& findings) {
+  return joined(findings, "", finding_html);
+}
+
 std::string summary_section(const ReportContent& content) {
-  std::string html = findings_list(content);
-  for (const Overview& overview : overviews(content)) html += overview_table(overview);
+  std::string beside = findings_list(content), html;
+  for (const Overview& overview : overviews(content)) beside += overview_table(overview);
+  beside += task_table(content);
   if (const std::optional<HeadShape> shape = head_shape(content.results)) html += head_map(*shape);
+  if (!beside.empty()) html += "<div class=\"beside-map\">\n" + beside + "</div>\n";
   if (html.empty()) return "";
   return "<section id=\"summary\">\n<h2>Summary</h2>\n<div class=\"overview\">\n" + html +
          "</div>\n</section>\n";

@@ -1,5 +1,4 @@
 #include <optional>
-#include <sstream>
 
 #include "base/utf8.hpp"
 #include "headscope/report.hpp"
@@ -23,12 +22,21 @@ std::string plain(std::string_view text) {
   return escaped;
 }
 
-std::string plain_paragraphs(const std::string& text) {
-  std::string paragraphs, line;
-  for (std::istringstream lines(text); std::getline(lines, line);) {
-    paragraphs += plain(line) + "\n\n";
+std::string list_text(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    text += "- **" + plain(finding.about) + ".** " + plain(finding.text) + "\n";
+    for (const std::string& item : finding.items) text += "  - " + plain(item) + "\n";
   }
-  return paragraphs;
+  return text.empty() ? "" : text + "\n";
+}
+
+std::string section_lines(const ReportContent& content, const ResultsGroup& group) {
+  const SectionText section = section_text(content, group);
+  std::string text = section.found.empty() ? "" : plain(section.found) + "\n\n";
+  text += list_text(section.findings);
+  for (const std::string& paragraph : section.paragraphs) text += plain(paragraph) + "\n\n";
+  return text;
 }
 
 std::string row_text(const std::vector<std::string>& cells) {
@@ -40,8 +48,8 @@ std::string row_text(const std::vector<std::string>& cells) {
 std::string claims_text(const ReportContent& content) {
   const auto claims = claims_by_group(content.results.groups);
   if (claims.empty()) return "";
-  std::string text =
-      "## Claims\n\n| No. | Claim | Verdict | Effect | Evidence |\n|---:|---|---|---|---|\n";
+  std::string text = "## Claims\n\n" + plain(claims_line(content.results)) +
+                     "\n\n| No. | Claim | Verdict | Effect | Evidence |\n|---:|---|---|---|---|\n";
   for (const auto& [claim, group, label] : claims) {
     const std::string effect = effect_text(*claim);
     text += row_text(
@@ -80,13 +88,22 @@ std::string variables_text(const ResultsGroup& group) {
   return text + "\n";
 }
 
-std::string findings_text(const ReportContent& content) {
-  std::string text;
-  for (const Finding& finding : findings(content.results, content.descriptions)) {
-    text += "- **" + plain(finding.about) + ".** " + plain(finding.text) + "\n";
-    for (const std::string& item : finding.items) text += "  - " + plain(item) + "\n";
+std::string summary_text(const ReportContent& content) {
+  const std::string list = list_text(first_sentences(content));
+  return list.empty() ? "" : "## Summary\n\n" + list;
+}
+
+// A row a task; empty without tasks.
+std::string tasks_text(const ReportContent& content) {
+  const TaskTable table = joined_task_table(content.descriptions);
+  if (table.rows.empty()) return "";
+  std::string text = row_text(table.headings) + "|";
+  for (std::size_t i = 0; i < table.headings.size(); ++i) text += "---|";
+  text += "\n";
+  for (const TaskTable::Row& row : table.rows) {
+    text += "| " + plain(row.task) + " " + row_text(row.cells);
   }
-  return text.empty() ? "" : "## Summary\n\n" + text + "\n";
+  return text + "\n";
 }
 
 std::string overviews_text(const ReportContent& content) {
@@ -133,11 +150,11 @@ std::string head_map_text(const Results& results) {
 
 std::string markdown_report(const ReportContent& content) {
   std::string text = "# " + plain(content.title) + "\n\nHeadscope " + plain(version()) + "\n\n" +
-                     findings_text(content) + overviews_text(content) +
-                     head_map_text(content.results) + claims_text(content);
+                     summary_text(content) + overviews_text(content) +
+                     head_map_text(content.results) + tasks_text(content) + claims_text(content);
   for (const ResultsGroup& group : content.results.groups) {
     text += "## " + plain(group_title(group)) + "\n\n";
-    text += plain_paragraphs(group.summary);
+    text += section_lines(content, group);
     for (const DrawnFigure* drawn : content.figures_of(group.name))
       text += figure_text(drawn->figure);
     text += variables_text(group);

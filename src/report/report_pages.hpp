@@ -31,9 +31,34 @@ struct ReportContent {
 std::string html_report(const ReportContent& content);
 std::string markdown_report(const ReportContent& content);
 
-/// The first section: what this model's heads do in plain words, and a map of all heads to choose
-/// from. Empty if the results hold nothing by head and there are no findings.
+/// The report's first sentences, in the order of reading: warnings, what was watched, and the
+/// headline of the descriptions. Without a headline, all findings.
+std::vector<Finding> first_sentences(const ReportContent& content);
+
+/// What a group's section says: its first sentence, then the rest.
+struct SectionText {
+  std::string found;
+  std::vector<Finding> findings;        ///< without a headline they stand at the top of the report
+  std::vector<std::string> paragraphs;  ///< of the summary stored with the results
+};
+SectionText section_text(const ReportContent& content, const ResultsGroup& group);
+
+/// `Of 20 claims about heads put to the test, 6 hold …`; empty without claims.
+std::string claims_line(const Results& results);
+
+/// The descriptions' tables of tasks, joined by task; the first heading is `task`. Without rows if
+/// there is none.
+TaskTable joined_task_table(const std::vector<Description>& descriptions);
+
+/// The first section: what this model's heads do in plain words, a map of all heads to choose from,
+/// and the table of tasks. Empty if the results hold nothing by head and there are no findings.
 std::string summary_section(const ReportContent& content);
+
+/// List items for findings.
+std::string findings_html(const std::vector<Finding>& findings);
+
+/// The claims as lines that unfold their evidence. Empty if there are none.
+std::string claims_section(const ReportContent& content);
 
 /// The id of a group's or a variable's place in the page.
 std::string group_anchor(const std::string& group);

@@ -37,8 +37,12 @@ void add_model(Results& results, const Model& model) {
   attributes["model_sha256"] = model.sha256;
   const ModelConfig& config = model.config;
   const auto count = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  attributes["architecture"] = config.architecture;
   attributes["n_layer"] = count(config.n_layer);
   attributes["n_head"] = count(config.n_head);
+  attributes["n_kv_head"] = count(config.n_group());
+  attributes["positions"] =
+      std::string(config.positions == PositionKind::rotary ? "rotary" : "learned");
   attributes["d_model"] = count(config.d_model);
   attributes["d_head"] = count(config.d_head());
   attributes["n_ctx"] = count(config.n_ctx);

@@ -78,7 +78,7 @@ std::map<std::string, std::string> read_texts(const hdf5::InputFile& file) {
   try {
     return parse_json(json);
   } catch (const nlohmann::json::exception&) {
-    throw DataError(file.path(), texts_dataset, "expected texts in JSON, got something else");
+    throw DataError(file.path(), texts_dataset, "expected texts in JSON, got malformed ones");
   }
 }
 

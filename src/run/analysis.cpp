@@ -1,20 +1,9 @@
 #include "headscope/analysis.hpp"
 
 namespace headscope {
-namespace {
-
-Precision precision_of(const AnalysisSettings& settings) {
-  return parse_precision(settings.precision).value_or(Precision::float32);
-}
-
-}  // namespace
-
-Engines AnalysisSettings::engines() const {
-  return fastest_engines(precision_of(*this), this_processor());
-}
 
 AblationPrecision AnalysisSettings::ablation(Index d_vocab) const {
-  return ablation_precision(precision_of(*this), this_processor(), d_vocab, seed);
+  return ablation_precision(parse_precision(precision).value(), engines.differences, d_vocab, seed);
 }
 
 void AnalysisSettings::declare(OptionTable& option,
@@ -31,6 +20,12 @@ void AnalysisSettings::declare(OptionTable& option,
           "of products of weights: float32, or the fastest way of this processor whose losses of "
           "ablated heads are within 0.1 % (high) or 1 % (fast) of a typical increase"})
       .choices = {"float32", "high", "fast"};
+  std::vector<std::string> words = engine_options();
+  words.insert(words.begin(), engine);
+  option(engine, {"engine", "NAME",
+                  "that multiplies weights: the fastest of those that keep the precision in a "
+                  "trial at start, or the one named"})
+      .choices = std::move(words);
   for (const RegisteredAnalysis& analysis : analyses) {
     if (!analysis.options) continue;
     option.heading("Analysis " + analysis.info.name);

@@ -94,6 +94,14 @@ double ModelRun::cost(const Pass& pass, std::uint64_t item) const {
 
 void ModelRun::begin_pass(const Pass& pass, const ModelRun& earlier) {
   for (auto& [name, statistics] : statistics_) statistics.seal();
+  if (pass.input == AnalysisInput::corpus) {
+    std::vector<Begun> begun;
+    for (const Pass::Part& part : pass.parts) {
+      begun.push_back(
+          {&corpus_analysis(part), part.pass, &earlier.statistics().at(part.analysis->info.name)});
+    }
+    share(begun);
+  }
   for (const Pass::Part& part : pass.parts) {
     const Statistics& before = earlier.statistics().at(part.analysis->info.name);
     if (pass.input == AnalysisInput::tasks) {
@@ -105,6 +113,24 @@ void ModelRun::begin_pass(const Pass& pass, const ModelRun& earlier) {
   if (pass.input == AnalysisInput::tasks) return;
   forward_ = std::make_unique<Forward>(context_.model, context_.compute);
   end_forward_ = std::make_unique<Forward>(context_.model, context_.compute);
+}
+
+void ModelRun::share(const std::vector<Begun>& begun) {
+  HeadTexts told;
+  for (const Begun& each : begun) {
+    told.merge(each.analysis->told_before(each.pass, *each.earlier));
+  }
+  for (const Begun& each : begun) each.analysis->hear(told);
+}
+
+void ModelRun::share() const {
+  std::vector<Begun> finished;
+  for (const Item& item : items_) {
+    auto* const analysis = dynamic_cast<CorpusAnalysis*>(item.analysis.get());
+    if (analysis == nullptr) continue;
+    finished.push_back({analysis, item.registered->info.n_pass(), item.statistics});
+  }
+  share(finished);
 }
 
 void ModelRun::end_pass() {

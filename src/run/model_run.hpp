@@ -49,8 +49,17 @@ class ModelRun {
   void observe(const Pass& pass, const Piece& piece);
   /// Frees the memory needed only during a pass.
   void end_pass();
+  /// Lets the analyses of the corpus tell each other of heads, all passes being complete.
+  void share() const;
 
  private:
+  /// An analysis of the corpus with the pass that it begins.
+  struct Begun {
+    CorpusAnalysis* analysis;
+    int pass;
+    const Statistics* earlier;
+  };
+  static void share(const std::vector<Begun>& begun);
   const Item& item_of(const RegisteredAnalysis* analysis) const;
   CorpusAnalysis& corpus_analysis(const Pass::Part& part) const;
   TaskAnalysis& task_analysis(const Pass& pass) const;

@@ -51,7 +51,7 @@ std::vector<MemoryPart> run_memory(const RunShape& run, std::uint64_t weights,
   }
   if (!of_text.empty()) {
     parts.push_back({"products", ComputeContext::bytes(run.config, run.n_token, run.n_thread,
-                                                       run.settings.engines())});
+                                                       run.settings.engines)});
   }
   if (!of_control.empty()) parts.push_back({"control weights", model_bytes(run.config)});
   if (of_weights.bytes > 0) parts.push_back(of_weights);

@@ -22,7 +22,7 @@ void add_provenance(Results& results, const RunInput& input, std::uint64_t n_tok
   attributes["seed"] = as_count(settings.seed);
   attributes["blas"] = blas::library_description();
   attributes["precision"] = settings.precision;
-  const Engines engines = settings.engines();
+  const Engines& engines = settings.engines;
   attributes["precision_engine"] = engine_name(engines.differences);
   attributes["pass_engine"] = engine_name(engines.passes);
   attributes["gradient_engine"] = engine_name(engines.gradients);
@@ -86,6 +86,7 @@ Results finish_results(const RunInput& input, const ModelRun& trained,
   Results results;
   add_provenance(results, input, trained.n_token());
   std::vector<std::size_t> main_group;
+  trained.share();
   for (const ModelRun::Item& item : trained.items()) {
     main_group.push_back(results.groups.size());
     const AnalysisInfo& info = item.registered->info;

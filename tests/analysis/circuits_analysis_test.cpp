@@ -14,6 +14,7 @@
 #include "headscope/figure.hpp"
 #include "headscope/statistics.hpp"
 #include "random_draws.hpp"
+#include "support/golden.hpp"
 #include "support/random_weights.hpp"
 #include "support/shared_data.hpp"
 
@@ -181,8 +182,8 @@ TEST(CircuitWeights, FoldingChangesNothingThatLayerNormLetsThrough) {
   Model model = random_model(circuits_config(), 3);
   LayerWeights& layer = model.layers[0];
   layer.ln_1_gain = arma::conv_to<Vector>::from(gaussian_weights(24, 1, 9));
-  const CircuitWeights raw = circuit_weights(layer, 3, false);
-  const CircuitWeights folded = circuit_weights(layer, 3, true);
+  const CircuitWeights raw = circuit_weights(model, 0, false);
+  const CircuitWeights folded = circuit_weights(model, 0, true);
   arma::vec x = gaussian_weights(24, 1, 1);
   x -= arma::mean(x);
   const arma::vec scaled = x % arma::conv_to<arma::vec>::from(layer.ln_1_gain);
@@ -196,9 +197,26 @@ TEST(CircuitWeights, FoldingChangesNothingThatLayerNormLetsThrough) {
   EXPECT_LT(frobenius(written - arma::mean(written) - centred), 1e-15);
 }
 
+TEST(CircuitWeights, HeadsOfAGroupHaveItsKeysAndValues) {
+  const Model model = load_model(test::data_path("architectures/llama"));  // 6 heads, 2 groups
+  const CircuitWeights weights = circuit_weights(model, 1, false);
+  const Matrix& W_QKV = model.layers[1].W_QKV;
+  EXPECT_LT(frobenius(weights.of(Projection::k, 4) -
+                      arma::conv_to<arma::mat>::from(W_QKV.rows(48 + 8, 48 + 15).t())),
+            1e-12);
+  EXPECT_LT(frobenius(weights.of(Projection::v, 2) -
+                      arma::conv_to<arma::mat>::from(W_QKV.rows(64, 64 + 7).t())),
+            1e-12);
+  // RMSNorm lets the mean through, so folding leaves it.
+  const arma::vec gain = arma::conv_to<arma::vec>::from(model.layers[1].ln_1_gain);
+  const CircuitWeights folded = circuit_weights(model, 1, true);
+  EXPECT_LT(frobenius(folded.W_Q - arma::mat(weights.W_Q.each_col() % gain)), 1e-12);
+  EXPECT_LT(frobenius(folded.W_O - weights.W_O), 1e-12);
+}
+
 TEST(CircuitWeights, HeadsAreRowsOfQkvAndColumnsOfO) {
   const Model model = random_model(circuits_config(), 4);
-  const CircuitWeights weights = circuit_weights(model.layers[1], 3, false);
+  const CircuitWeights weights = circuit_weights(model, 1, false);
   const LayerWeights& layer = model.layers[1];
   const Index d = model.config.d_model, d_head = model.config.d_head();
   const auto rows = [&](Index projection) {

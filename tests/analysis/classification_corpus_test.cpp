@@ -219,11 +219,11 @@ TEST_F(PlantedModel, EvidenceNamesTheOffsetAndTheRelationWithItsArcs) {
   const ResultsGroup group = results_of_all().front();
   const Variable& about = group.variable("type_about");
   const std::size_t n_head_total = group.variable("primary").values.size();
-  const auto of_first_head = [&](HeadType type) {
-    return about.text[static_cast<std::size_t>(type) * n_head_total];
+  const auto of_first_head = [&](const std::string& type) {
+    return about.text[*group.dimension("head_type").place_of(type) * n_head_total];
   };
-  EXPECT_EQ(of_first_head(HeadType::positional), "offset 1");
-  EXPECT_THAT(of_first_head(HeadType::syntactic),
+  EXPECT_EQ(of_first_head("positional"), "offset 1");
+  EXPECT_THAT(of_first_head("syntactic"),
               testing::AnyOf("", testing::MatchesRegex(".* → .* [(][0-9]+ held-out arcs[)]")));
 }
 
@@ -337,7 +337,7 @@ TEST_F(Treebank, ScoresOfDocumentsCutIntoPiecesAgreeWithNumPy) {
 }
 
 // 30 documents, cut into some 200 pieces: loss, cosines and arcs with intervals and halves.
-TEST_F(Treebank, UnitsOfInferenceAreItsDocuments) {
+TEST_F(Treebank, ThoroughUnitsOfInferenceAreItsDocuments) {
   run({"--analyses", "pruning,correlation,classification", "--prune-documents", "1", "--js-queries",
        "0", "--bootstrap", "100"});
   check("units_check.py", {"100"});

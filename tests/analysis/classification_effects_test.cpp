@@ -8,10 +8,11 @@
 #include "classification/classification.hpp"
 #include "classification/tests/copy_effect.hpp"
 #include "classification/types/types.hpp"
-#include "compute/ops.hpp"
+#include "compute/layer.hpp"
 #include "compute/product/engines.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
+#include "significance.hpp"
 #include "support/passes.hpp"
 #include "support/random_weights.hpp"
 #include "support/tolerance.hpp"
@@ -56,7 +57,7 @@ class EffectsByDefinition : public LayerObserver {
         effects_(model, attribution_, lens_, tokens_) {
     LayerObserver* const observers[] = {this};
     const Matrix resid = forward_.run(tokens, observers);
-    scales_ = final_scales(resid, model.config.layer_norm_epsilon);
+    scales_ = final_scales(model, resid);
   }
   bool wants_pattern(Index /*layer*/) const override { return true; }
   void observe_layer(const LayerView& view) override {
@@ -188,7 +189,7 @@ TEST(LogitLens, NamesTheMostProbableTokensInOrder) {
   for (Index v = 1; v < config.d_vocab; v += 3) W_E.col(v) = W_E.col(v - 1) * 1.0000002F;
   const Matrix resid = test::Normal(4).matrix(model.config.d_model, 140);
   Matrix normalized(resid.n_rows, resid.n_cols);
-  layer_norm(resid, model.ln_f_gain, model.ln_f_bias, config.layer_norm_epsilon, normalized);
+  final_norm(model).apply(resid, normalized);
   const arma::mat logits = arma::conv_to<arma::mat>::from(model.unembedding()).t() *
                            arma::conv_to<arma::mat>::from(normalized);
   for (const EngineEntry& entry : engines()) {
@@ -257,8 +258,8 @@ ResultsGroup classified(const Model& model, std::uint64_t n_classified) {
   return test::Passes(analysis, {model, &corpus, settings}).results_of_all().front();
 }
 
-double of_type(const ResultsGroup& group, HeadType type, Index layer, Index head) {
-  return group.variable("type").values(static_cast<Index>(type), layer, head);
+double of_type(const ResultsGroup& group, const std::string& type, Index layer, Index head) {
+  return group.variable("type").values(*group.dimension("head_type").place_of(type), layer, head);
 }
 
 TEST(CopyingTypes, UntrainedModelsOfThreeShapesReachNeitherThreshold) {
@@ -279,7 +280,7 @@ TEST(CopyingTypes, UntrainedModelsOfThreeShapesReachNeitherThreshold) {
       // them out, not the test.
       EXPECT_LT(std::ranges::min(group.variable(effect + "_q").values.values), significant_q);
     }
-    for (const HeadType type : {HeadType::copying, HeadType::suppressing}) {
+    for (const char* const type : {"copying", "suppressing"}) {
       for (Index layer = 0; layer < n_layer; ++layer) {
         for (Index head = 0; head < n_head; ++head) EXPECT_EQ(of_type(group, type, layer, head), 0);
       }
@@ -293,9 +294,8 @@ TEST(CopyingTypes, ThePlantedInductionHeadCopiesAndTheHeadThatTakesItsTokenOutSu
   for (Index layer = 0; layer < 2; ++layer) {
     for (Index head = 0; head < 4; ++head) {
       const bool copies = layer == 1 && head == 0, takes_out = layer == 1 && head == 2;
-      EXPECT_EQ(of_type(group, HeadType::copying, layer, head), copies ? 1 : 0) << layer << head;
-      EXPECT_EQ(of_type(group, HeadType::suppressing, layer, head), takes_out ? 1 : 0)
-          << layer << head;
+      EXPECT_EQ(of_type(group, "copying", layer, head), copies ? 1 : 0) << layer << head;
+      EXPECT_EQ(of_type(group, "suppressing", layer, head), takes_out ? 1 : 0) << layer << head;
     }
   }
   EXPECT_GT(group.variable("copy_effect").values(1, 0), 1);

@@ -5,8 +5,10 @@
 
 #include "classification/classification.hpp"
 #include "classification/explained/explained.hpp"
+#include "classification/types/registry.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
+#include "induction.hpp"
 #include "scores/tokens.hpp"
 #include "support/passes.hpp"
 #include "support/temporary_directory.hpp"
@@ -19,68 +21,74 @@ using testing::ElementsAre;
 
 /// Position 0, then `a . b a b a`, in two words: the first of tokens 1 and 2, the second of token
 /// 3, and so on one each.
-struct PrototypeExample {
+struct PlaceExample {
   TokenIds tokens{0, 5, 9, 6, 5, 6, 5};
   std::vector<unsigned char> is_punctuation{0, 0, 1, 0, 0, 0, 0};
   std::vector<std::vector<Index>> copies = earlier_copies(tokens);
   std::vector<std::optional<TokenId>> rarest{{}, {}, 9, 9, 9, 9, 9};
   WordStructure words;
 
-  PrototypeExample() {
+  PlaceExample() {
     words.tokens = {{1, 2}, {3}, {4}, {5, 6}};
+    const Index noun = word_class_of("NOUN");
+    words.word_class = {noun, no_position, noun, no_position};
+    words.token_class = {no_position, noun, noun, no_position, noun, no_position, no_position};
     words.arcs = {{1, 0, "det", ArcDirection::dependent_to_head},
                   {3, 0, "obj", ArcDirection::dependent_to_head},
                   {2, 1, "obj", ArcDirection::head_to_dependent}};
     words.references = {{3, {0, 2}, true, true, true}};
   }
 
-  PrototypeKeys keys(const Prototype& prototype) const {
-    return prototype_keys(prototype, {tokens, is_punctuation, copies, rarest, words});
+  PlaceKeys keys(const Place& place) const {
+    return place.keys({tokens, is_punctuation, copies, rarest, words});
   }
 };
 
 using Keys = std::vector<Index>;
 const Keys no_keys;
 
-TEST(PrototypeKeys, AreThePlaceThatTheTypeNames) {
-  const PrototypeExample of;
-  using enum HeadType;
-  EXPECT_THAT(of.keys({.type = positional, .offset = 2}),
+TEST(PlaceKeys, AreThePlaceThatTheTypeNames) {
+  const PlaceExample of;
+  EXPECT_THAT(of.keys(token_before(2)),
               ElementsAre(no_keys, no_keys, Keys{0}, Keys{1}, Keys{2}, Keys{3}, Keys{4}));
-  EXPECT_THAT(of.keys({.type = positional, .offset = 2, .in_words = true}),
+  EXPECT_THAT(of.keys(word_before(2)),
               ElementsAre(no_keys, no_keys, no_keys, no_keys, Keys{1, 2}, Keys{3}, Keys{3}));
-  EXPECT_THAT(of.keys({.type = current_token}),
+  EXPECT_THAT(of.keys(token_before(0)),
               ElementsAre(Keys{0}, Keys{1}, Keys{2}, Keys{3}, Keys{4}, Keys{5}, Keys{6}));
-  EXPECT_THAT(of.keys({.type = delimiter}),
+  EXPECT_THAT(of.keys(nearest_punctuation()),
               ElementsAre(no_keys, no_keys, Keys{2}, Keys{2}, Keys{2}, Keys{2}, Keys{2}));
-  EXPECT_THAT(of.keys({.type = duplicate}),
+  EXPECT_THAT(of.keys(last_copy()),
               ElementsAre(no_keys, no_keys, no_keys, no_keys, Keys{1}, Keys{3}, Keys{4}));
-  EXPECT_THAT(of.keys({.type = induction}),
+  EXPECT_THAT(of.keys(after_last_copy()),
               ElementsAre(no_keys, no_keys, no_keys, no_keys, Keys{2}, Keys{4}, Keys{5}));
-  EXPECT_THAT(of.keys({.type = rare}),
+  const Index noun = word_class_of("NOUN");
+  EXPECT_THAT(of.keys(nearest_of_class(noun)),
+              ElementsAre(no_keys, Keys{1}, Keys{2}, Keys{2}, Keys{4}, Keys{4}, Keys{4}));
+  EXPECT_THAT(of.keys(nearest_word_before(noun)),
+              ElementsAre(no_keys, no_keys, no_keys, Keys{1, 2}, Keys{1, 2}, Keys{4}, Keys{4}));
+  EXPECT_THAT(of.keys(rarest_token()),
               ElementsAre(no_keys, no_keys, Keys{2}, Keys{2}, Keys{2}, Keys{2}, Keys{2}));
-  EXPECT_THAT(of.keys({.type = sink}),
+  EXPECT_THAT(of.keys(first_position()),
               ElementsAre(Keys{0}, Keys{0}, Keys{0}, Keys{0}, Keys{0}, Keys{0}, Keys{0}));
-  EXPECT_THAT(of.keys({.type = syntactic, .relation = "obj"}),
+  EXPECT_THAT(of.keys(arc_end("obj", ArcDirection::dependent_to_head)),
               ElementsAre(no_keys, no_keys, no_keys, no_keys, no_keys, Keys{1, 2}, Keys{1, 2}));
-  EXPECT_THAT(
-      of.keys({.type = syntactic, .relation = "obj", .direction = ArcDirection::head_to_dependent}),
-      ElementsAre(no_keys, no_keys, no_keys, no_keys, Keys{3}, no_keys, no_keys));
-  EXPECT_THAT(of.keys({.type = coreference}),
+  EXPECT_THAT(of.keys(arc_end("obj", ArcDirection::head_to_dependent)),
+              ElementsAre(no_keys, no_keys, no_keys, no_keys, Keys{3}, no_keys, no_keys));
+  EXPECT_THAT(of.keys(nearest_antecedent()),
               ElementsAre(no_keys, no_keys, no_keys, no_keys, no_keys, Keys{4}, Keys{4}));
 }
 
-TEST(PrototypeKeys, OfInductionLeaveOutACopyRightBeforeTheQuery) {
-  PrototypeExample of;
+TEST(PlaceKeys, OfInductionLeaveOutACopyRightBeforeTheQuery) {
+  PlaceExample of;
   of.tokens = {0, 5, 6, 5, 5, 5, 7};
   of.copies = earlier_copies(of.tokens);
-  EXPECT_THAT(of.keys({.type = HeadType::induction}),
+  EXPECT_THAT(of.keys(after_last_copy()),
               ElementsAre(no_keys, no_keys, no_keys, Keys{2}, Keys{2}, Keys{4}, no_keys));
 }
 
-TEST(FillPrototype, SharesAttentionAmongTheKeysAndElseTakesTheMeanRow) {
+TEST(FillPlace, SharesAttentionAmongTheKeysAndElseTakesTheMeanRow) {
   Matrix pattern(4, 4);
-  fill_prototype({no_keys, {0, 1}, no_keys, no_keys}, {3, 1, 0, 0}, 0.5, pattern);
+  fill_place({no_keys, {0, 1}, no_keys, no_keys}, {3, 1, 0, 0}, 0.5, pattern);
   EXPECT_THAT(std::vector<float>(pattern.begin_col(0), pattern.end_col(0)),
               ElementsAre(1, 0, 0, 0));
   EXPECT_THAT(std::vector<float>(pattern.begin_col(1), pattern.end_col(1)),
@@ -91,9 +99,9 @@ TEST(FillPrototype, SharesAttentionAmongTheKeysAndElseTakesTheMeanRow) {
               ElementsAre(0.5F, 0, 0.125F, 0.375F));
 }
 
-TEST(FillPrototype, WithoutAMeanRowRestsOnPositionZero) {
+TEST(FillPlace, WithoutAMeanRowRestsOnPositionZero) {
   Matrix pattern(2, 2);
-  fill_prototype({no_keys, no_keys}, {0, 0}, 0.25, pattern);
+  fill_place({no_keys, no_keys}, {0, 0}, 0.25, pattern);
   EXPECT_EQ(pattern(0, 1), 1);
   EXPECT_EQ(pattern(1, 1), 0);
 }
@@ -123,10 +131,10 @@ class PlantedLabels : public testing::Test {
     return test::Passes(analysis, {model_, &corpus, settings}).results_of_all().front();
   }
 
-  /// Share of a head's effect that stays with each prototype in place of its attention, at the
+  /// Share of a head's effect that stays with its attention on each place, at the
   /// queries of which its label speaks; at others it looks at position 0.
-  std::vector<double> shares_with(HeadIndex head, const Prototype& label,
-                                  const std::vector<Prototype>& prototypes) const {
+  std::vector<double> shares_with(HeadIndex head, const Place& label,
+                                  const std::vector<Place>& places) const {
     const Index d_model = model_.config.d_model;
     Forward forward(model_);
     Values values(head.layer);
@@ -137,7 +145,7 @@ class PlantedLabels : public testing::Test {
       mean += arma::sum(values.z.tail_cols(100), 1) / (100.0F * n_repetition);
     }
     double clean = 0, mean_loss = 0;
-    std::vector<double> replaced_loss(prototypes.size(), 0);
+    std::vector<double> replaced_loss(places.size(), 0);
     const WordStructure no_words;
     const std::vector<std::optional<TokenId>> no_rarest(101);
     const std::vector<unsigned char> no_punctuation;
@@ -146,16 +154,16 @@ class PlantedLabels : public testing::Test {
       LayerObserver* const observers[] = {&ablation, &values};
       forward.run(tokens, observers);
       const std::vector<std::vector<Index>> copies = earlier_copies(tokens);
-      const PrototypeSource source{tokens, no_punctuation, copies, no_rarest, no_words};
-      const PrototypeKeys of_label = prototype_keys(label, source);
+      const PlaceSource source{tokens, no_punctuation, copies, no_rarest, no_words};
+      const PlaceKeys of_label = label.keys(source);
       std::vector<Matrix> z;
-      for (const Prototype& prototype : prototypes) {
-        PrototypeKeys keys = prototype_keys(prototype, source);
+      for (const Place& place : places) {
+        PlaceKeys keys = place.keys(source);
         for (Index q = 0; q < keys.size(); ++q) {
           if (of_label[q].empty()) keys[q].clear();
         }
         Matrix pattern(101, 101);
-        fill_prototype(keys, std::vector<double>(101), 1, pattern);
+        fill_place(keys, std::vector<double>(101), 1, pattern);
         z.push_back(values.v * pattern);
       }
       std::vector<HeadVariant> variants{
@@ -188,34 +196,29 @@ class PlantedLabels : public testing::Test {
 
 TEST_F(PlantedLabels, ExplainWhatTheirHeadsDo) {
   const ResultsGroup group = classified();
-  const auto value = [&](const char* name, HeadType type, Index layer, Index head) {
-    return group.variable(name).values(static_cast<Index>(type), layer, head);
+  const auto value = [&](const char* name, const std::string& type, Index layer, Index head) {
+    return group.variable(name).values(*group.dimension("head_type").place_of(type), layer, head);
   };
-  for (const auto& [type, layer, head] : {std::tuple{HeadType::positional, 0, 0},
-                                          {HeadType::induction, 1, 0},
-                                          {HeadType::current_token, 1, 2}}) {
+  for (const auto& [type, layer, head] :
+       {std::tuple{"positional", 0, 0}, {"induction", 1, 0}, {"current_token", 1, 2}}) {
     // A planted head leaves less than 0.002 of its attention elsewhere.
-    EXPECT_NEAR(value("explained", type, layer, head), 1, 0.001) << head_type_name(type);
-    EXPECT_NEAR(value("explained_where_said", type, layer, head), 1, 0.001) << head_type_name(type);
-    EXPECT_GE(value("explained_place_mass", type, layer, head), 0.99) << head_type_name(type);
-    EXPECT_EQ(value("explained_verdict", type, layer, head), 2) << head_type_name(type);
+    EXPECT_NEAR(value("explained", type, layer, head), 1, 0.001) << type;
+    EXPECT_NEAR(value("explained_where_said", type, layer, head), 1, 0.001) << type;
+    EXPECT_GE(value("explained_place_mass", type, layer, head), 0.99) << type;
+    EXPECT_EQ(value("explained_verdict", type, layer, head), 2) << type;
   }
   // Another place explains no more than the mean attention does, but for chance.
-  EXPECT_LE(value("explained_control", HeadType::positional, 0, 0), 0.1);
-  EXPECT_LE(value("explained_control", HeadType::induction, 1, 0), 0.1);
-  EXPECT_LE(value("explained_control", HeadType::current_token, 1, 2), 0.1);
+  EXPECT_LE(value("explained_control", "positional", 0, 0), 0.1);
+  EXPECT_LE(value("explained_control", "induction", 1, 0), 0.1);
+  EXPECT_LE(value("explained_control", "current_token", 1, 2), 0.1);
   const Array& increase = group.variable("mean_ablation_increase").values;
   EXPECT_GT(increase(1, 0), 3) << "nats: half of the tokens follow from the induction head alone";
   EXPECT_EQ(group.variable("explained_documents").values.values[0], n_repetition);
 }
 
 TEST_F(PlantedLabels, OtherTypesPlacesExplainNothing) {
-  const std::vector<Prototype> places{{.type = HeadType::positional, .offset = 1},
-                                      {.type = HeadType::positional, .offset = 2},
-                                      {.type = HeadType::current_token},
-                                      {.type = HeadType::duplicate},
-                                      {.type = HeadType::induction},
-                                      {.type = HeadType::sink}};
+  const std::vector<Place> places{token_before(1), token_before(2),   token_before(0),
+                                  last_copy(),     after_last_copy(), first_position()};
   const ResultsGroup group = classified();
   const Array& verdicts = group.variable("explained_verdict").values;
   std::set<std::string> heads;
@@ -223,18 +226,18 @@ TEST_F(PlantedLabels, OtherTypesPlacesExplainNothing) {
     if (static_cast<LabelVerdict>(verdicts.values[i]) == not_measured) continue;
     const Index n_head = model_.config.n_head, head_index = i % (model_.config.n_layer * n_head);
     const HeadIndex head = HeadIndex::of(head_index, n_head);
-    const auto type = static_cast<HeadType>(i / (model_.config.n_layer * n_head));
+    const HeadType& type = head_type_list()[i / (model_.config.n_layer * n_head)];
     // L0H0 is a rare-token head too on these documents; that place is none of these.
-    if (type == HeadType::rare) continue;
-    const Prototype own = *label_prototype(group, type, head_index);
+    if (type.name == "rare") continue;
+    const Place own = type.place(group, head_index);
     const std::vector<double> shares = shares_with(head, own, places);
     for (std::size_t place = 0; place < places.size(); ++place) {
-      if (places[place] == own) {
+      if (places[place].text == own.text) {
         EXPECT_GE(shares[place], 0.999) << head.text();
         heads.insert(head.text());
       } else {
         // As above, another place explains no more than the mean attention does, but for chance.
-        EXPECT_LE(shares[place], 0.1) << head.text() << " at " << prototype_text(places[place]);
+        EXPECT_LE(shares[place], 0.1) << head.text() << " at " << places[place].text;
       }
     }
   }

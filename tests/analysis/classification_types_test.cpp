@@ -8,7 +8,7 @@
 #include "classification/results.hpp"
 #include "classification/tests/paired.hpp"
 #include "classification/tests/relations.hpp"
-#include "classification/types/power.hpp"
+#include "classification/types/registry.hpp"
 #include "classification/types/types.hpp"
 #include "support/tolerance.hpp"
 
@@ -20,6 +20,37 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr Index n_typed_head = 2;
+
+/// The types of a model's heads, by name.
+struct TypesOf {
+  MeasuredTypes types;
+
+  const MeasuredType& of(const std::string& name) const { return type_named(name, types); }
+  MeasuredType& of(const std::string& name) {
+    return const_cast<MeasuredType&>(type_named(name, types));
+  }
+  bool has(const std::string& name, Index head_index) const { return of(name).has(head_index); }
+  double margin(const std::string& name, Index head_index) const {
+    return of(name).margin(head_index, 0);
+  }
+};
+
+/// 1 + the place of a type in the list, as `primary` has it.
+Index code_of(const std::string& name) {
+  return 1 + static_cast<Index>(std::ranges::find(head_type_list(), name, &HeadType::name) -
+                                head_type_list().begin());
+}
+
+/// All types with heads that are of none.
+TypesOf no_heads(Index n_head_total, Index n_weighting) {
+  TypesOf none;
+  for (const HeadType& type : head_type_list()) {
+    MeasuredType& measured = none.types.emplace_back();
+    measured.type = &type;
+    measured.margin = arma::mat(n_head_total, n_weighting, arma::fill::value(-1));
+  }
+  return none;
+}
 
 /// Hand-made sums of two blocks of documents, 0 and 1, for a model of one layer and two heads.
 class TypesTest : public testing::Test {
@@ -38,6 +69,12 @@ class TypesTest : public testing::Test {
     for (const char* name :
          {"offset_share", "offset_share.weight", "offset_mass", "offset_mass.weight"}) {
       sum(name, {n_block, n_offset, 1, n_typed_head});
+    }
+    for (const char* name : {"word_class_share", "word_class_share.weight"}) {
+      sum(name, {n_block, n_word_class, 1, n_typed_head});
+    }
+    for (const char* name : {"word_class_baseline", "word_class_baseline.weight"}) {
+      sum(name, {n_block, n_word_class});
     }
     for (const char* name :
          {"sentence_sink", "sentence_sink.weight", "sentence_entropy", "sentence_entropy.weight"}) {
@@ -96,11 +133,12 @@ class TypesTest : public testing::Test {
                     std::array<double, n_typed_head> odd_hits, const std::string& name = "nsubj") {
     Array& count = sum(relation_count_name(name), {n_block, 2});
     Array& offsets = sum(relation_offsets_name(name), {n_block, 2, longest_offset + 1});
+    sum(relation_classes_name(name), {n_block, 2, n_word_class});
     Array& hits = sum(relation_hits_name(name), {n_block, 2, 1, n_typed_head});
     count(0, 0) = count(1, 0) = 40;
     offsets(0, 0, 1) = 30;
     offsets(0, 0, 2) = 10;
-    std::vector<double> odd(longest_offset + 1, 0);
+    std::vector<double> odd(n_relation_rule, 0);
     odd[1] = 10;
     odd[2] = 12;
     odd[3] = odd[4] = 9;
@@ -110,6 +148,15 @@ class TypesTest : public testing::Test {
       hits(1, 0, 0, head_index) = odd_hits[head_index];
     }
     paired_[relation_test_name(name, 0)] = {40, odd, odd_hits};
+  }
+
+  /// Makes the nearest earlier verb right on `even` and `odd` arcs of 40 of a relation.
+  void set_verbs(double even, double odd, const std::string& name = "nsubj") {
+    Array& classes = sum(relation_classes_name(name), {n_block, 2, n_word_class});
+    const Index verb = word_class_of("VERB");
+    classes(0, 0, verb) = even;
+    classes(1, 0, verb) = odd;
+    paired_[relation_test_name(name, 0)].by_rule[longest_offset + 1 + verb] = odd;
   }
 
   /// Adds 30 pronouns to odd documents.
@@ -160,14 +207,20 @@ class TypesTest : public testing::Test {
 
   WeightedSums whole(std::size_t n_bootstrap = 0) { return {statistics(), n_bootstrap, 0}; }
 
-  TypeMargins margins(std::array<double, n_typed_head> induction = {},
-                      std::size_t n_bootstrap = 0) {
+  TypesOf types(std::array<double, n_typed_head> induction = {}, std::size_t n_bootstrap = 0) {
     const WeightedSums sums = whole(n_bootstrap);
     arma::mat scores(n_typed_head, sums.n_weighting());
     for (Index head_index = 0; head_index < n_typed_head; ++head_index)
       scores.row(head_index).fill(induction[head_index]);
-    return type_margins(sums, test_relations(sums), test_coreference(sums), test_semantic(sums),
-                        scores);
+    const RelationTests relations = test_relations(sums, false);
+    const CoreferenceTest coreference = test_coreference(sums);
+    const SemanticTest semantic = test_semantic(sums);
+    return {measured_types(head_type_list(), {sums, relations, coreference, semantic, scores})};
+  }
+
+  ResultsGroup results() {
+    return classification_results(head_type_list(), statistics(), Array({10, 1, n_typed_head}), {},
+                                  50, 0);
   }
 
   double n_odd_document = 10;
@@ -189,14 +242,15 @@ TEST(ThresholdMargin, AtAThresholdAboveTheCeilingOnlyReachingItCounts) {
 
 TEST_F(TypesTest, EvenDocumentsChooseTheHeadAndOddOnesScoreItAgainstTheirBestOffset) {
   add_relation({5, 20}, {30, 12});
-  const RelationTests tests = test_relations(whole());
+  const RelationTests tests = test_relations(whole(), false);
   ASSERT_EQ(tests.size(), 2u);
   const RelationTest& test = tests[0];
   EXPECT_EQ(test.direction, ArcDirection::dependent_to_head);
   EXPECT_EQ(test.chosen_head, 1u);
   EXPECT_DOUBLE_EQ(test.count, 80);
   EXPECT_THAT(test.accuracy, ElementsAre(35.0 / 80, 32.0 / 80));
-  EXPECT_DOUBLE_EQ(test.baseline, 40.0 / 80);
+  EXPECT_DOUBLE_EQ(test.offset_baseline, 40.0 / 80);
+  EXPECT_DOUBLE_EQ(test.class_baseline, 0);
   EXPECT_THAT(test.even_gain, ElementsAre(5.0 / 40 - 30.0 / 40, 20.0 / 40 - 30.0 / 40));
   EXPECT_DOUBLE_EQ(test.heldout_count, 40);
   EXPECT_DOUBLE_EQ(test.heldout_documents, 10);
@@ -210,7 +264,7 @@ constexpr double p_rounding = 1e-12;
 
 TEST_F(TypesTest, RelationsAreTestedByAPairedTOverDocuments) {
   add_relation({5, 20}, {30, 17});
-  const RelationTests tests = test_relations(whole());
+  const RelationTests tests = test_relations(whole(), false);
   // scipy.stats.ttest_1samp(x, 0, alternative="greater").pvalue; x the differences of 10 documents:
   // 1 1 2 2 2 2 2 2 2 2, and 0 0 1 1 1 1 1 0 0 0.
   EXPECT_NEAR(tests[0].p[0] / 1.403360233526001e-07, 1, p_rounding);
@@ -222,7 +276,7 @@ TEST_F(TypesTest, RelationsAreTestedByAPairedTOverDocuments) {
 
 TEST_F(TypesTest, FewHitsInOneDocumentAreWorthLessThanTheSameOverMany) {
   add_relation({5, 20}, {30, 17});
-  const double spread = test_relations(whole())[0].p[1];
+  const double spread = test_relations(whole(), false)[0].p[1];
   // Seventeen hits again, five more than the offset in one document.
   statistics_ = {};
   DocumentStatistics first(statistics_, 0);
@@ -230,7 +284,7 @@ TEST_F(TypesTest, FewHitsInOneDocumentAreWorthLessThanTheSameOverMany) {
   first.end();
   for (std::uint64_t number = 0; number < 10; ++number) {
     DocumentStatistics document(statistics_, 2 * number + 1);
-    PairedCounts counts(longest_offset + 1, 2);
+    PairedCounts counts(n_relation_rule, 2);
     for (int i = 0; i < 4; ++i) counts.add_case();
     counts.add_rule_hit(2);
     counts.add_head_hits(1, number == 0 ? 6 : 1);
@@ -239,49 +293,101 @@ TEST_F(TypesTest, FewHitsInOneDocumentAreWorthLessThanTheSameOverMany) {
   }
   const WeightedSums sums(statistics_, 0, 0);
   // t = 0.5 / 0.5 with 9 degrees of freedom.
-  EXPECT_NEAR(test_relations(sums)[0].p[1], 0.1717182, 1e-7);  // seven digits
+  EXPECT_NEAR(test_relations(sums, false)[0].p[1], 0.1717182, 1e-7);  // seven digits
   EXPECT_LT(spread, 0.05);
 }
 
 TEST_F(TypesTest, UntestedRelationsDoNotCountAmongTheTests) {
   add_relation({5, 20}, {30, 17});
-  const std::vector<double> alone = test_relations(whole())[0].q;
+  const std::vector<double> alone = test_relations(whole(), false)[0].q;
   add_relation({5, 20}, {30, 17}, "amod");
   paired_[relation_test_name("amod", 0)].n_case = 29;
-  RelationTests tests = test_relations(whole());
+  RelationTests tests = test_relations(whole(), false);
   EXPECT_FALSE(is_tested(tests[0]));
   EXPECT_TRUE(std::isnan(tests[0].p[0]) && std::isnan(tests[0].q[0]));
   EXPECT_EQ(tests[2].q, alone);
 
   n_odd_document = 9;
-  tests = test_relations(whole());
+  tests = test_relations(whole(), false);
   EXPECT_EQ(tests[2].heldout_count, 40);
   EXPECT_FALSE(is_tested(tests[2])) << "40 arcs in 9 documents";
 }
 
 TEST_F(TypesTest, SyntacticNeedsGainAndSignificance) {
   add_relation({5, 20}, {30, 15});
-  const TypeMargins found = margins();
-  EXPECT_TRUE(found.has(HeadType::syntactic, 0));
-  EXPECT_NEAR(found.of(HeadType::syntactic)(0, 0), (0.75 - 0.4) / 0.6, test::double_rounding);
-  EXPECT_FALSE(found.has(HeadType::syntactic, 1)) << "0.375 is not 0.10 above 0.3";
-  EXPECT_EQ(primary_type(found, 0), 1 + static_cast<Index>(HeadType::syntactic));
+  const TypesOf found = types();
+  EXPECT_TRUE(found.has("syntactic", 0));
+  EXPECT_NEAR(found.margin("syntactic", 0), (0.75 - 0.4) / 0.6, test::double_rounding);
+  EXPECT_FALSE(found.has("syntactic", 1)) << "0.375 is not 0.10 above 0.3";
+  EXPECT_EQ(primary_type(found.types, 0), code_of("syntactic"));
 
   paired_[relation_test_name("nsubj", 0)].by_head[0] = 12;  // the t-test sees no gain
-  EXPECT_TRUE(std::isnan(margins().of(HeadType::syntactic)(0, 0)));
+  EXPECT_TRUE(std::isnan(types().margin("syntactic", 0)));
+}
+
+TEST_F(TypesTest, AHeadThatBeatsTheOffsetButNotTheNearestVerbIsNotSyntactic) {
+  add_relation({5, 20}, {30, 15});
+  set_verbs(20, 28);
+  const RelationTest test = test_relations(whole(), false)[0];
+  EXPECT_EQ(test.rule, RelationRule::word_class);
+  EXPECT_EQ(test.word_class, word_class_of("VERB"));
+  EXPECT_DOUBLE_EQ(test.heldout_offset_baseline, 12.0 / 40);
+  EXPECT_DOUBLE_EQ(test.heldout_baseline(0), 28.0 / 40);
+  EXPECT_DOUBLE_EQ(test.class_baseline, 48.0 / 80);
+  EXPECT_THAT(test.even_gain, ElementsAre(5.0 / 40 - 30.0 / 40, 20.0 / 40 - 30.0 / 40))
+      << "the offset is better there";
+  EXPECT_TRUE(passes_offset(test, 0));
+  EXPECT_FALSE(passes(test, 0)) << "30 of 40 are not 0.10 above 28";
+  EXPECT_FALSE(types().has("syntactic", 0));
+  const RelationTest published = test_relations(whole(), true)[0];
+  EXPECT_EQ(published.rule, RelationRule::offset);
+  EXPECT_TRUE(passes(published, 0));
+  set_verbs(20, 20);
+  EXPECT_TRUE(passes(test_relations(whole(), false)[0], 0)) << "30 of 40 are 0.25 above 20";
+  const ResultsGroup group = results();
+  EXPECT_EQ(group.variable("relation_class").text[0], "VERB");
+  EXPECT_EQ(group.values("relation_baseline").shape, (Shape{2, 1, 2}));
+  EXPECT_DOUBLE_EQ(group.values("relation_baseline")(1, 0, 0), 40.0 / 80);
+}
+
+TEST_F(TypesTest, TheClassOfEvenDocumentsIsJudgedOnOddOnes) {
+  const Shape shape{n_block, n_word_class, 1, n_typed_head}, of_class{n_block, n_word_class};
+  const Index verb = word_class_of("VERB"), noun = word_class_of("NOUN");
+  const auto set_class = [&](Index block, Index word_class, double share, double baseline) {
+    sum("word_class_share", shape)(block, word_class, 0, 1) = share;
+    sum("word_class_share.weight", shape)(block, word_class, 0, 1) = 100;
+    sum("word_class_baseline", of_class)(block, word_class) = baseline;
+    sum("word_class_baseline.weight", of_class)(block, word_class) = 100;
+  };
+  set_class(0, verb, 60, 20);  // min(1.2, 1.5)
+  set_class(0, noun, 70, 35);  // min(1.4, 1)
+  set_class(1, verb, 50, 20);
+  set_class(1, noun, 90, 35);
+  EXPECT_TRUE(types().has("word_class", 1));
+  EXPECT_EQ(types().of("word_class").choice[1], verb) << "nouns are not twice their baseline";
+  EXPECT_NEAR(types().margin("word_class", 1), 0, test::double_rounding);
+  EXPECT_FALSE(types().has("word_class", 0));
+  const ResultsGroup group = results();
+  EXPECT_EQ(group.values("word_class")(0, 1), static_cast<double>(verb));
+  EXPECT_EQ(group.values("word_class")(0, 0), -1);
+  EXPECT_THAT(group.summary, HasSubstr("1 word_class (L0H1 by verbs)"));
+  set_class(1, verb, 49, 20);
+  EXPECT_FALSE(types().has("word_class", 1)) << "below a half";
+  set_class(1, verb, 60, 31);
+  EXPECT_FALSE(types().has("word_class", 1)) << "less than twice the baseline";
 }
 
 TEST_F(TypesTest, OfTheRelationsAHeadPassesItClaimsTheOneOfLargestGainOnEvenDocuments) {
   add_relation({5, 35}, {36, 30}, "iobj");
   add_relation({6, 30}, {30, 36}, "nsubj");
-  const RelationTests relations = test_relations(whole());
+  const RelationTests relations = test_relations(whole(), false);
   EXPECT_TRUE(passes(relations[0], 0) && passes(relations[2], 0));
-  const TypeMargins found = margins();
-  EXPECT_EQ(found.syntactic_test[0], 2u) << "nsubj, although iobj has more on odd documents";
-  EXPECT_EQ(found.syntactic_test[1], 0u);
+  const TypesOf found = types();
+  EXPECT_EQ(found.of("syntactic").choice[0], 2u)
+      << "nsubj, although iobj has more on odd documents";
+  EXPECT_EQ(found.of("syntactic").choice[1], 0u);
   for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
-    EXPECT_NEAR(found.of(HeadType::syntactic)(head_index, 0), (0.75 - 0.4) / 0.6,
-                test::double_rounding)
+    EXPECT_NEAR(found.margin("syntactic", head_index), (0.75 - 0.4) / 0.6, test::double_rounding)
         << head_index;
   }
 }
@@ -290,24 +396,24 @@ TEST_F(TypesTest, OnTiesTheOffsetOfEvenDocumentsThenTheShortestIsTheBaseline) {
   add_relation({5, 20}, {30, 12});
   Array& offsets = sum(relation_offsets_name("nsubj"), {n_block, 2, longest_offset + 1});
   offsets(1, 0, 1) = 12;
-  EXPECT_EQ(test_relations(whole())[0].offset, 1u);
+  EXPECT_EQ(test_relations(whole(), false)[0].offset, 1u);
   offsets(0, 0, 2) = 31;
-  EXPECT_EQ(test_relations(whole())[0].offset, 2u);
+  EXPECT_EQ(test_relations(whole(), false)[0].offset, 2u);
   offsets(0, 0, 4) = 32;
-  EXPECT_EQ(test_relations(whole())[0].offset, 1u) << "the even documents' offset is worse";
+  EXPECT_EQ(test_relations(whole(), false)[0].offset, 1u) << "the even documents' offset is worse";
 }
 
 TEST_F(TypesTest, EveryOffsetFromOneOnMayMakeAHeadPositional) {
   for (Index o = 0; o < n_offset; ++o) {
     const auto before = sums_;
     set_offset(o, 1, 95, 68);
-    const TypeMargins found = margins();
-    const HeadType type = o == 0 ? HeadType::current_token : HeadType::positional;
-    const HeadType other = o == 0 ? HeadType::positional : HeadType::current_token;
-    EXPECT_NEAR(found.of(type)(1, 0), 0.5, test::double_rounding) << "offset " << o;
+    const TypesOf found = types();
+    const std::string type = o == 0 ? "current_token" : "positional";
+    const std::string other = o == 0 ? "positional" : "current_token";
+    EXPECT_NEAR(found.margin(type, 1), 0.5, test::double_rounding) << "offset " << o;
     EXPECT_FALSE(found.has(other, 1)) << "offset " << o;
     if (o > 0) {
-      EXPECT_EQ(found.positional_offset[1], o);
+      EXPECT_EQ(found.of("positional").choice[1], o);
     }
     sums_ = before;
   }
@@ -316,15 +422,15 @@ TEST_F(TypesTest, EveryOffsetFromOneOnMayMakeAHeadPositional) {
 TEST_F(TypesTest, PositionalNeedsShareAndMassAtTheSameOffset) {
   set_offset(1, 0, 95, 19);
   set_offset(1, 1, 95, 20);
-  const TypeMargins found = margins();
-  EXPECT_FALSE(found.has(HeadType::positional, 0)) << "it rests on the sink";
-  EXPECT_TRUE(found.has(HeadType::positional, 1));
-  EXPECT_NEAR(found.of(HeadType::positional)(1, 0), 0, test::double_rounding)
+  const TypesOf found = types();
+  EXPECT_FALSE(found.has("positional", 0)) << "it rests on the sink";
+  EXPECT_TRUE(found.has("positional", 1));
+  EXPECT_NEAR(found.margin("positional", 1), 0, test::double_rounding)
       << "the smaller margin counts";
 
   set_offset(1, 1, 95, 5);
   set_offset(2, 1, 5, 90);
-  EXPECT_FALSE(margins().has(HeadType::positional, 1)) << "mass at another offset";
+  EXPECT_FALSE(types().has("positional", 1)) << "mass at another offset";
 }
 
 TEST_F(TypesTest, ThresholdsAreThoseDefined) {
@@ -337,13 +443,13 @@ TEST_F(TypesTest, ThresholdsAreThoseDefined) {
     set(HeadScore::sink, 0, head_index, above ? 90 : 89, 100);
   }
   set(Baseline::delimiter_baseline, 0, 30, 100);
-  const TypeMargins found = margins({0.39, 0.4});
-  for (const HeadType type : {HeadType::positional, HeadType::delimiter, HeadType::duplicate,
-                              HeadType::induction, HeadType::rare, HeadType::sink}) {
-    EXPECT_FALSE(found.has(type, 0)) << head_type_name(type);
-    EXPECT_TRUE(found.has(type, 1)) << head_type_name(type);
+  const TypesOf found = types({0.39, 0.4});
+  for (const char* const type :
+       {"positional", "delimiter", "duplicate", "induction", "rare", "sink"}) {
+    EXPECT_FALSE(found.has(type, 0)) << type;
+    EXPECT_TRUE(found.has(type, 1)) << type;
   }
-  EXPECT_EQ(primary_type(found, 0), 0u);
+  EXPECT_EQ(primary_type(found.types, 0), 0u);
 }
 
 TEST_F(TypesTest, LongRangeIsAQuarterOfTheWayToTheFurthestWithItsIntervalAboveUniform) {
@@ -354,25 +460,23 @@ TEST_F(TypesTest, LongRangeIsAQuarterOfTheWayToTheFurthestWithItsIntervalAboveUn
     set(HeadScore::distance, block, 0, 599, 100);
     set(HeadScore::distance, block, 1, 600, 100);
   }
-  const auto has = [&](Index head_index) {
-    return margins({}, 200).has(HeadType::long_range, head_index);
-  };
+  const auto has = [&](Index head_index) { return types({}, 200).has("long_range", head_index); };
   EXPECT_FALSE(has(0));
   EXPECT_TRUE(has(1)) << "5 + (9 - 5) / 4 = 6";
-  EXPECT_DOUBLE_EQ(margins({}, 200).of(HeadType::long_range)(1, 0), 0);
+  EXPECT_DOUBLE_EQ(types({}, 200).margin("long_range", 1), 0);
   set(HeadScore::distance, 0, 1, 850, 100);
   set(HeadScore::distance, 1, 1, 400, 100);
   EXPECT_FALSE(has(1)) << "the interval, from 4 to 8.5, has uniform attention's 5";
-  const TypeMargins without = margins();
-  EXPECT_FALSE(without.has(HeadType::long_range, 1));
-  EXPECT_THAT(without.untested_reason(HeadType::long_range), HasSubstr("no interval"));
+  const TypesOf without = types();
+  EXPECT_FALSE(without.has("long_range", 1));
+  EXPECT_THAT(without.of("long_range").untested, HasSubstr("no interval"));
 }
 
 TEST_F(TypesTest, PrimaryIsTheTypeWithTheLargestMargin) {
   set(HeadScore::duplicate_token, 0, 0, 70, 100);  // margin 0.5
   set(HeadScore::rare_token, 0, 0, 80, 100);       // margin 0.6
   set(HeadScore::sink, 0, 0, 94, 100);             // margin 0.4
-  EXPECT_EQ(primary_type(margins(), 0), 1 + static_cast<Index>(HeadType::rare));
+  EXPECT_EQ(primary_type(types().types, 0), code_of("rare"));
 }
 
 TEST_F(TypesTest, SemanticNeedsFiveStandardDeviationsFromTheNull) {
@@ -388,9 +492,9 @@ TEST_F(TypesTest, SemanticNeedsFiveStandardDeviationsFromTheNull) {
   }
   const SemanticTest test = test_semantic(whole());
   EXPECT_NEAR(test.z[0], 6, test::double_rounding);
-  const TypeMargins found = margins();
-  EXPECT_NEAR(found.of(HeadType::semantic)(0, 0), (0.3 - 0.2) / 0.8, test::double_rounding);
-  EXPECT_FALSE(found.has(HeadType::semantic, 1));
+  const TypesOf found = types();
+  EXPECT_NEAR(found.margin("semantic", 0), (0.3 - 0.2) / 0.8, test::double_rounding);
+  EXPECT_FALSE(found.has("semantic", 1));
 }
 
 TEST_F(TypesTest, CoreferenceIsHeldAgainstTheBestOfTheRulesOnOddDocuments) {
@@ -406,15 +510,13 @@ TEST_F(TypesTest, CoreferenceIsHeldAgainstTheBestOfTheRulesOnOddDocuments) {
     // scipy.stats.ttest_1samp as above; of 1 1 1 1 1 2 2 1 1 1 and of 0 0 0 0 0 1 1 0 0 0.
     EXPECT_NEAR(test.p[0] / 4.269025611583142e-06, 1, p_rounding);
     EXPECT_NEAR(test.p[1] / 0.08392532802853746, 1, p_rounding);
-    const TypeMargins found = margins();
-    EXPECT_NEAR(found.of(HeadType::coreference)(0, 0), (0.9 - 0.6) / 0.4, test::double_rounding);
-    EXPECT_FALSE(found.has(HeadType::coreference, 1));
+    const TypesOf found = types();
+    EXPECT_NEAR(found.margin("coreference", 0), (0.9 - 0.6) / 0.4, test::double_rounding);
+    EXPECT_FALSE(found.has("coreference", 1));
   }
   add_pronouns({10, 10, 10, 25}, {27, 17});
-  EXPECT_FALSE(margins().has(HeadType::coreference, 0)) << "0.9 is not 0.10 above 25 of 30";
-  const auto is_out_of_reach = [&] {
-    return margins().is_out_of_reach[static_cast<std::size_t>(HeadType::coreference)];
-  };
+  EXPECT_FALSE(types().has("coreference", 0)) << "0.9 is not 0.10 above 25 of 30";
+  const auto is_out_of_reach = [&] { return types().of("coreference").is_out_of_reach; };
   EXPECT_FALSE(is_out_of_reach());
   add_pronouns({10, 10, 10, 28}, {30, 17});
   EXPECT_TRUE(is_out_of_reach()) << "28 of 30 and 0.10 are above 1";
@@ -422,19 +524,18 @@ TEST_F(TypesTest, CoreferenceIsHeldAgainstTheBestOfTheRulesOnOddDocuments) {
 
 TEST_F(TypesTest, FewPronounsAreNoTestOfCoreference) {
   add_pronouns({15, 10, 10, 10}, {27, 17});
-  EXPECT_EQ(margins().untested_reason(HeadType::coreference), "");
+  EXPECT_EQ(types().of("coreference").untested, "");
   paired_[pronoun_test_name].n_case = 29;
-  EXPECT_THAT(margins().untested_reason(HeadType::coreference), HasSubstr("30 annotated"));
-  EXPECT_FALSE(margins().has(HeadType::coreference, 0));
+  EXPECT_THAT(types().of("coreference").untested, HasSubstr("30 annotated"));
+  EXPECT_FALSE(types().has("coreference", 0));
 }
 
 TEST_F(TypesTest, SummaryAndVariablesNameTheOffsetAndTheRelation) {
   add_relation({5, 20}, {30, 12}, "iobj");
   add_relation({6, 20}, {30, 12}, "nsubj");
   set_offset(2, 1, 95, 60);
-  const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0);
-  EXPECT_THAT(group.summary, HasSubstr("1 positional (L0H1 at offset 2)"));
+  const ResultsGroup group = results();
+  EXPECT_THAT(group.summary, HasSubstr("1 positional (L0H1 by offset 2)"));
   EXPECT_THAT(group.summary,
               HasSubstr("1 syntactic (L0H0 by nsubj → head (40 held-out arcs) and iobj → head "
                         "(40 held-out arcs))"));
@@ -451,11 +552,10 @@ TEST_F(TypesTest, SummaryAndVariablesNameTheOffsetAndTheRelation) {
   Results results;
   results.groups = {group};
   const Figure map = classification_figures(results).front();
-  EXPECT_THAT(map.caption, HasSubstr("Positional: L0H1 at offset 2."));
-  EXPECT_THAT(map.caption, HasSubstr("Syntactic: L0H0 by nsubj → head (40 held-out arcs) and"));
+  EXPECT_THAT(map.caption, HasSubstr("Type positional: L0H1 by offset 2."));
+  EXPECT_THAT(map.caption, HasSubstr("Type syntactic: L0H0 by nsubj → head (40 held-out arcs);"));
   const std::size_t n_type_head = n_typed_head;
-  EXPECT_EQ(group.variable("type_about")
-                .text[static_cast<std::size_t>(HeadType::syntactic) * n_type_head],
+  EXPECT_EQ(group.variable("type_about").text[(code_of("syntactic") - 1) * n_type_head],
             "nsubj → head (40 held-out arcs); iobj → head (40 held-out arcs)");
 }
 
@@ -505,23 +605,18 @@ TEST_F(TypesTest, IntervalsOfRatiosLeaveOutDocuments) {
 }
 
 TEST_F(TypesTest, WhatHasNoCeilingIsPrimaryOnlyOfHeadsOfNoOtherType) {
-  TypeMargins margins;
-  for (arma::mat& margin : margins.margin) margin = arma::mat(3, 1, arma::fill::value(-1));
-  margins.has_ceiling.fill(true);
-  for (const HeadType type : {HeadType::copying, HeadType::suppressing}) {
-    margins.has_ceiling[static_cast<std::size_t>(type)] = false;
-  }
-  const auto margin = [&](HeadType type, Index head_index) -> double& {
-    return margins.margin[static_cast<std::size_t>(type)](head_index, 0);
+  TypesOf margins = no_heads(3, 1);
+  for (const char* const type : {"copying", "suppressing"}) margins.of(type).has_ceiling = false;
+  const auto margin = [&](const std::string& type, Index head_index) -> double& {
+    return margins.of(type).margin(head_index, 0);
   };
-  const auto primary = [](HeadType type) { return 1 + static_cast<Index>(type); };
-  margin(HeadType::copying, 0) = 50;
-  margin(HeadType::induction, 0) = 0;
-  margin(HeadType::copying, 1) = 0.5;
-  margin(HeadType::suppressing, 1) = 0.6;
-  EXPECT_EQ(primary_type(margins, 0), primary(HeadType::induction));
-  EXPECT_EQ(primary_type(margins, 1), primary(HeadType::suppressing));
-  EXPECT_EQ(primary_type(margins, 2), 0);
+  margin("copying", 0) = 50;
+  margin("induction", 0) = 0;
+  margin("copying", 1) = 0.5;
+  margin("suppressing", 1) = 0.6;
+  EXPECT_EQ(primary_type(margins.types, 0), code_of("induction"));
+  EXPECT_EQ(primary_type(margins.types, 1), code_of("suppressing"));
+  EXPECT_EQ(primary_type(margins.types, 2), 0);
 }
 
 TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) {
@@ -537,8 +632,7 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) 
       }
     }
   }
-  const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0);
+  const ResultsGroup group = results();
   const Claim& sink = group.claims[group.claims.size() - 2];
   const Claim& entropy = group.claims.back();
   EXPECT_EQ(sink.number, 8);
@@ -557,10 +651,7 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsEntropyIsLowerWithoutPronouns) {
       sum("sentence_entropy.weight", shape)(block, kind, 0, 0) = 10;
     }
   }
-  const auto entropy_claim = [&] {
-    return classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0)
-        .claims.back();
-  };
+  const auto entropy_claim = [&] { return results().claims.back(); };
   EXPECT_EQ(entropy_claim().verdict, Verdict::holds);
   EXPECT_NEAR(entropy_claim().effect.value, -0.3, test::double_rounding);
   for (const Index block : {0, 1}) {
@@ -572,11 +663,10 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsEntropyIsLowerWithoutPronouns) {
 /// Margins of four heads in the whole corpus and 20 resamples. The first `n_always` heads are
 /// positional and delimiter heads in all of them; the next `n_sometimes` are in the whole corpus
 /// and in every other resample.
-TypeMargins margins_of(Index n_always, Index n_sometimes) {
-  TypeMargins margins;
-  for (arma::mat& margin : margins.margin) margin = arma::mat(4, 21, arma::fill::value(-1));
-  for (const HeadType type : {HeadType::positional, HeadType::delimiter}) {
-    arma::mat& margin = margins.margin[static_cast<std::size_t>(type)];
+TypesOf margins_of(Index n_always, Index n_sometimes) {
+  TypesOf margins = no_heads(4, 21);
+  for (const char* const type : {"positional", "delimiter"}) {
+    arma::mat& margin = margins.of(type).margin;
     for (Index head_index = 0; head_index < n_always + n_sometimes; ++head_index) {
       for (Index w = 0; w < 21; ++w) {
         if (head_index < n_always || w % 2 == 0) margin(head_index, w) = 0.5;
@@ -586,25 +676,30 @@ TypeMargins margins_of(Index n_always, Index n_sometimes) {
   return margins;
 }
 
-std::array<double, n_head_type> no_powers() {
-  std::array<double, n_head_type> powers;
-  powers.fill(std::nan(""));
-  return powers;
+std::vector<std::string> no_notes() {
+  return std::vector<std::string>(head_type_list().size());
+}
+
+std::vector<double> no_powers() {
+  return std::vector<double>(head_type_list().size(), std::nan(""));
 }
 
 TEST_F(TypesTest, ClaimSevenHoldsWhereTheWholeIntervalIsAboveHalfTheHeads) {
   const auto claim = [&](Index n_always, Index n_sometimes) {
-    return specialisation_claims(margins_of(n_always, n_sometimes), no_powers())[0];
+    return specialisation_claims(margins_of(n_always, n_sometimes).types, no_powers(),
+                                 no_notes())[0];
   };
   EXPECT_EQ(claim(3, 0).verdict, Verdict::holds);
   EXPECT_EQ(claim(1, 0).verdict, Verdict::does_not_hold);
   EXPECT_EQ(claim(1, 2).verdict, Verdict::undecided);
   EXPECT_DOUBLE_EQ(claim(3, 0).effect.value, 0.75) << "a head of two types counts once";
-  std::array<double, n_head_type> weak = no_powers();
-  weak[static_cast<std::size_t>(HeadType::coreference)] = 0.5;
-  EXPECT_EQ(specialisation_claims(margins_of(1, 0), weak)[0].verdict, Verdict::undecided)
+  std::vector<double> weak = no_powers();
+  weak[code_of("coreference") - 1] = 0.5;
+  EXPECT_EQ(specialisation_claims(margins_of(1, 0).types, weak, no_notes())[0].verdict,
+            Verdict::undecided)
       << "coreference heads may have been missed";
-  EXPECT_EQ(specialisation_claims(margins_of(3, 0), weak)[0].verdict, Verdict::holds);
+  EXPECT_EQ(specialisation_claims(margins_of(3, 0).types, weak, no_notes())[0].verdict,
+            Verdict::holds);
 }
 
 TEST_F(TypesTest, PowerGoesByTheDocumentsThatHaveACase) {
@@ -622,26 +717,28 @@ TEST_F(TypesTest, PowerGoesByTheDocumentsThatHaveACase) {
     coreference.p = relation.p;
     coreference.accuracy = relation.heldout_accuracy;
     coreference.baseline = relation.heldout_baseline;
-    return type_powers({relation}, coreference, {});
+    const WeightedSums sums = whole();
+    const RelationTests relations{relation};
+    const SemanticTest semantic;
+    const arma::mat induction;
+    const Measured measured{sums, relations, coreference, semantic, induction};
+    return std::pair(syntactic_type().power(measured), coreference_type().power(measured));
   };
-  const auto of = [](const std::array<double, n_head_type>& powers, HeadType type) {
-    return powers[static_cast<std::size_t>(type)];
-  };
-  for (const HeadType type : {HeadType::syntactic, HeadType::coreference}) {
-    // P(T > t(1 - 0.05 / 2) - 10 / 3), Student's of 9 and of 99 degrees of freedom, to seven
-    // digits.
-    EXPECT_NEAR(of(power(10), type), 0.8440133, 1e-7);
-    EXPECT_NEAR(of(power(100), type), 0.9098114, 1e-7);
+  // P(T > t(1 - 0.05 / 2) - 10 / 3), Student's of 9 and of 99 degrees of freedom, to seven digits.
+  for (const auto& [n_document, expected] : {std::pair{10.0, 0.8440133}, {100.0, 0.9098114}}) {
+    EXPECT_NEAR(power(n_document).first, expected, 1e-7) << "of syntactic heads";
+    EXPECT_NEAR(power(n_document).second, expected, 1e-7) << "of coreference heads";
   }
 }
 
 TEST_F(TypesTest, AClaimThatNoUntrainedModelSettlesSaysSo) {
-  std::vector<Claim> claims = specialisation_claims(margins_of(2, 0), no_powers());
-  say_without_controls(claims);
+  std::vector<Claim> claims =
+      specialisation_claims(margins_of(2, 0).types, no_powers(), no_notes());
+  say_without_controls(head_type_list(), claims);
   EXPECT_EQ(claims[1].verdict, Verdict::undecided);
   EXPECT_THAT(claims[1].evidence, HasSubstr("No untrained model was run"));
-  claims = specialisation_claims(margins_of(0, 0), no_powers());
-  say_without_controls(claims);
+  claims = specialisation_claims(margins_of(0, 0).types, no_powers(), no_notes());
+  say_without_controls(head_type_list(), claims);
   EXPECT_THAT(claims[1].evidence, Not(HasSubstr("untrained")));
 }
 
@@ -649,10 +746,11 @@ TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsMoreHeadsThanUntrainedM
   const auto verdict = [&](Index n_always, Index n_sometimes,
                            const std::vector<double>& untrained) {
     std::vector<Claim> claims =
-        specialisation_claims(margins_of(n_always, n_sometimes), no_powers());
+        specialisation_claims(margins_of(n_always, n_sometimes).types, no_powers(), no_notes());
     std::vector<ControlHeads> controls(untrained.size());
-    for (std::size_t i = 0; i < controls.size(); ++i) controls[i].fill(untrained[i]);
-    if (!controls.empty()) settle_by_controls(controls, 4, claims);
+    for (std::size_t i = 0; i < controls.size(); ++i)
+      controls[i].assign(head_type_list().size(), untrained[i]);
+    if (!controls.empty()) settle_by_controls(head_type_list(), controls, 4, claims);
     return claims[1].verdict;
   };
   EXPECT_EQ(verdict(2, 0, {}), Verdict::undecided) << "chance may give as many";
@@ -666,32 +764,34 @@ TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsMoreHeadsThanUntrainedM
 
 TEST_F(TypesTest, NoHeadOfATypeSaysThereIsNoneIfOneWouldBeFound) {
   const auto verdict = [&](double power) {
-    std::array<double, n_head_type> powers = no_powers();
-    powers[static_cast<std::size_t>(HeadType::syntactic)] = power;
-    return specialisation_claims(margins_of(0, 0), powers)[2];
+    std::vector<double> powers = no_powers();
+    powers[code_of("syntactic") - 1] = power;
+    return specialisation_claims(margins_of(0, 0).types, powers, no_notes())[2];
   };
   EXPECT_EQ(verdict(0.8).verdict, Verdict::does_not_hold);
   EXPECT_EQ(verdict(0.79).verdict, Verdict::undecided);
   EXPECT_THAT(verdict(0.79).evidence, HasSubstr("with a probability of 79 %"));
   // A rule that is nearly always right leaves no room for a head to be better by the gain.
-  TypeMargins out_of_reach = margins_of(0, 0);
-  out_of_reach.is_out_of_reach[static_cast<std::size_t>(HeadType::syntactic)] = true;
-  const Claim none_could = specialisation_claims(out_of_reach, no_powers())[2];
+  TypesOf out_of_reach = margins_of(0, 0);
+  out_of_reach.of("syntactic").is_out_of_reach = true;
+  const Claim none_could = specialisation_claims(out_of_reach.types, no_powers(), no_notes())[2];
   EXPECT_EQ(none_could.verdict, Verdict::undecided);
   EXPECT_THAT(none_could.evidence, HasSubstr("No head could: the baseline leaves less room"));
   // A significant head below the threshold may lie above it.
-  TypeMargins significant = margins_of(0, 0);
-  significant.margin[static_cast<std::size_t>(HeadType::syntactic)](0, 3) = 0.1;
-  significant.margin[static_cast<std::size_t>(HeadType::syntactic)](0, 4) = 0.1;
-  std::array<double, n_head_type> powers = no_powers();
-  powers[static_cast<std::size_t>(HeadType::syntactic)] = 0.9;
-  EXPECT_EQ(specialisation_claims(significant, powers)[2].verdict, Verdict::undecided);
+  TypesOf significant = margins_of(0, 0);
+  significant.of("syntactic").margin(0, 3) = 0.1;
+  significant.of("syntactic").margin(0, 4) = 0.1;
+  std::vector<double> powers = no_powers();
+  powers[code_of("syntactic") - 1] = 0.9;
+  EXPECT_EQ(specialisation_claims(significant.types, powers, no_notes())[2].verdict,
+            Verdict::undecided);
   // Without a test the intervals decide: a head may reach the threshold in a few resamples.
-  TypeMargins near = margins_of(0, 0);
-  arma::mat& positional = near.margin[static_cast<std::size_t>(HeadType::positional)];
+  TypesOf near = margins_of(0, 0);
+  arma::mat& positional = near.of("positional").margin;
   positional(0, 3) = positional(0, 4) = 0.1;
-  EXPECT_EQ(specialisation_claims(near, no_powers())[1].verdict, Verdict::undecided);
-  EXPECT_EQ(specialisation_claims(margins_of(0, 0), no_powers())[1].verdict,
+  EXPECT_EQ(specialisation_claims(near.types, no_powers(), no_notes())[1].verdict,
+            Verdict::undecided);
+  EXPECT_EQ(specialisation_claims(margins_of(0, 0).types, no_powers(), no_notes())[1].verdict,
             Verdict::does_not_hold);
 }
 
@@ -711,8 +811,7 @@ TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
     set(HeadScore::delimiter, block, 1, 0, 10);
     set(Baseline::delimiter_baseline, block, 0, 10);
   }
-  const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0);
+  const ResultsGroup group = results();
   for (const auto& [type, why] : {std::pair{"positional", "no document has a token beyond"},
                                   std::pair{"syntactic", "no relation has 30 arcs in 10 documents"},
                                   std::pair{"semantic", "no query has 5 keys of other tokens"},
@@ -729,18 +828,17 @@ TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
 }
 
 TEST_F(TypesTest, ATextTooShortToJudgeIsNotCalledTokenIds) {
-  const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0);
+  const ResultsGroup group = results();
   for (const char* const type : {"positional", "delimiter"}) {
     EXPECT_THAT(claim_of(group, type).evidence, HasSubstr("no document has a token beyond"));
   }
 }
 
 TEST_F(TypesTest, WithoutResamplesNoTypesClaimIsSettled) {
-  TypeMargins none = margins_of(0, 0), some = margins_of(2, 0);
-  for (TypeMargins* margins : {&none, &some}) {
-    for (arma::mat& margin : margins->margin) margin = arma::mat(margin.col(0));
-    const Claim claim = specialisation_claims(*margins, no_powers())[1];
+  TypesOf none = margins_of(0, 0), some = margins_of(2, 0);
+  for (TypesOf* margins : {&none, &some}) {
+    for (MeasuredType& type : margins->types) type.margin = arma::mat(type.margin.col(0));
+    const Claim claim = specialisation_claims(margins->types, no_powers(), no_notes())[1];
     EXPECT_EQ(claim.verdict, Verdict::undecided);
     EXPECT_THAT(claim.evidence, HasSubstr("There is no interval to settle it."));
   }
@@ -748,16 +846,15 @@ TEST_F(TypesTest, WithoutResamplesNoTypesClaimIsSettled) {
 
 TEST_F(TypesTest, ADirectionWithoutArcsIsNotTested) {
   add_relation({5, 20}, {30, 12});
-  EXPECT_TRUE(is_tested(test_relations(whole())[0]));
-  EXPECT_FALSE(is_tested(test_relations(whole())[1]));
+  EXPECT_TRUE(is_tested(test_relations(whole(), false)[0]));
+  EXPECT_FALSE(is_tested(test_relations(whole(), false)[1]));
 }
 
 TEST_F(TypesTest, WithoutATestedRelationThereIsNoFigureOfRelations) {
   const auto is_drawn = [&] {
-    Results results;
-    results.groups = {
-        classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0)};
-    const std::vector<Figure> figures = classification_figures(results);
+    Results with_group;
+    with_group.groups = {results()};
+    const std::vector<Figure> figures = classification_figures(with_group);
     return std::any_of(figures.begin(), figures.end(),
                        [](const Figure& figure) { return figure.name == "clark2019_relations"; });
   };
@@ -768,8 +865,7 @@ TEST_F(TypesTest, WithoutATestedRelationThereIsNoFigureOfRelations) {
 }
 
 TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {
-  const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0);
+  const ResultsGroup group = results();
   const Claim& claim = group.claims.back();
   EXPECT_EQ(claim.verdict, Verdict::undecided);
   EXPECT_EQ(claim.evidence, "Cannot be told: no head of this model is a coreference head.");
@@ -777,11 +873,10 @@ TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {
 
 TEST_F(TypesTest, ClaimSevenCountsHeadsOfTheFiveTypes) {
   add_relation({5, 20}, {30, 12});
-  const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0);
+  const ResultsGroup group = results();
   EXPECT_EQ(group.claims[0].number, 7);
   EXPECT_DOUBLE_EQ(group.claims[0].effect.value, 0.5);
-  EXPECT_EQ(group.variable("type").values(static_cast<Index>(HeadType::syntactic), 0, 0), 1);
+  EXPECT_EQ(group.variable("type").values(code_of("syntactic") - 1, 0, 0), 1);
   EXPECT_EQ(group.variable("primary").flag_meanings.at(
                 static_cast<std::size_t>(group.variable("primary").values(0, 0))),
             "syntactic");

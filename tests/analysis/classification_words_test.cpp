@@ -57,6 +57,35 @@ TEST(WordStructure, ADependentAfterItsHeadAttendsToTheHead) {
   EXPECT_EQ(words.arcs[1].direction, ArcDirection::dependent_to_head);
 }
 
+TEST(WordStructure, AnArcIsFoundByTheNearestWordOfItsClassAlone) {
+  Piece piece = example_piece();
+  WordStructure words = word_structure(piece);
+  EXPECT_EQ(words.arcs[0].nearest_class, no_position) << "another noun lies between";
+  EXPECT_EQ(words.arcs[1].nearest_class, word_class_of("NOUN"));
+  piece.words[1].upos = "VERB";
+  words = word_structure(piece);
+  EXPECT_EQ(words.arcs[0].nearest_class, word_class_of("NOUN"));
+  EXPECT_EQ(words.arcs[1].nearest_class, word_class_of("VERB"));
+  EXPECT_THAT(words.token_class,
+              ElementsAre(no_position, word_class_of("NOUN"), word_class_of("VERB"),
+                          word_class_of("VERB"), word_class_of("PRON")));
+  EXPECT_EQ(word_class_of("PUNCT"), no_position);
+}
+
+TEST(WordClassShares, AreOfTheAttentionBeyondTheSink) {
+  // Queries 2 and 3 put 0.5 and 0.25 on the sink.
+  Matrix pattern(4, 4, arma::fill::zeros);
+  pattern.col(2) = arma::fvec{0.5F, 0.25F, 0.25F, 0};
+  pattern.col(3) = arma::fvec{0.25F, 0.5F, 0, 0.25F};
+  const Index noun = word_class_of("NOUN"), verb = word_class_of("VERB");
+  const auto shares = word_class_shares(pattern, {no_position, noun, verb, no_position});
+  EXPECT_DOUBLE_EQ(shares[noun].value(), 0.75 / 1.25);
+  EXPECT_DOUBLE_EQ(shares[verb].value(), 0.25 / 1.25);
+  const auto baselines = word_class_baselines({no_position, noun, verb, no_position});
+  EXPECT_DOUBLE_EQ(baselines[noun].value(), 2.0 / 5);
+  EXPECT_DOUBLE_EQ(baselines[verb].value(), 2.0 / 5);
+}
+
 bool is_right(const CoreferenceQuery& query, CoreferenceRule rule) {
   return query.rule_is_right[static_cast<std::size_t>(rule)];
 }

@@ -153,7 +153,9 @@ TEST(LikenessLine, ComparesWithTheControlWhereThereIsOne) {
   const ResultsGroup group = compared({0.1, 0.7}, {0.2, 0.8});
   EXPECT_EQ(line(group),
             "What two heads of a layer write has a mean absolute cosine of 0.4; in untrained "
-            "models of this shape it is 0.5, so that training made them less alike.");
+            "models of this shape it is 0.5. Compared with untrained models, the outputs of heads "
+            "are not measurably different in any layer before W_O, and less alike in layer 0 after "
+            "it.");
 }
 
 TEST(CorrelationSummary, NamesTheMostAlikePairOfResidualSpace) {

@@ -86,18 +86,21 @@ TEST(AttentionParameters, MatchPublishedArchitectures) {
   for (std::size_t i = 0; i < dense.size(); ++i) {
     const NamedArchitecture& a = named_architectures()[i];
     for (const auto scheme : {ProjectionScheme::dense, ProjectionScheme::single_head}) {
-      EXPECT_EQ(attention_parameters(scheme, a.d_model, a.n_head, a.has_output_projection),
+      EXPECT_EQ(attention_parameters(
+                    scheme, AttentionShape::of(a.d_model, a.n_head, a.has_output_projection)),
                 dense[i])
           << a.name;
     }
   }
-  EXPECT_EQ(attention_parameters(ProjectionScheme::block_diagonal_qkv, 768, 12), 737280);
-  EXPECT_EQ(attention_parameters(ProjectionScheme::block_diagonal_all, 768, 12), 196608);
+  EXPECT_EQ(attention_parameters(ProjectionScheme::block_diagonal_qkv, AttentionShape::of(768, 12)),
+            737280);
+  EXPECT_EQ(attention_parameters(ProjectionScheme::block_diagonal_all, AttentionShape::of(768, 12)),
+            196608);
 }
 
 TEST(AttentionCost, IsThatOfASmallCaseByHand) {
   const auto cost = [](ProjectionScheme scheme, CostTerm term) {
-    return attention_cost(scheme, term, 4, 2, 3);
+    return attention_cost(scheme, term, AttentionShape::of(4, 2), 3);
   };
   using S = ProjectionScheme;
   using T = CostTerm;
@@ -112,6 +115,25 @@ TEST(AttentionCost, IsThatOfASmallCaseByHand) {
   }
   EXPECT_EQ(cost(S::dense, T::softmax_exponentials), 2 * 9);
   EXPECT_EQ(cost(S::single_head, T::softmax_exponentials), 9);
+}
+
+// SmolLM2-135M's attention: 9 heads of width 64, 3 of keys and values.
+TEST(Cost, SharedKeysAndValuesAreProjectedOnce) {
+  const AttentionShape shape{576, 9, 3, 64};
+  EXPECT_EQ(attention_parameters(ProjectionScheme::dense, shape), 2 * 576 * 576 + 2 * 576 * 192);
+  EXPECT_EQ(attention_parameters(ProjectionScheme::single_head, shape), 4 * 576 * 576);
+  EXPECT_EQ(attention_parameters(ProjectionScheme::block_diagonal_qkv, shape),
+            3 * 576 * 64 + 576 * 576);
+  EXPECT_EQ(attention_cost(ProjectionScheme::dense, CostTerm::projections, shape, 10),
+            10 * (576 * 576 + 2 * 576 * 192));
+  EXPECT_EQ(attention_cost(ProjectionScheme::dense, CostTerm::qk, shape, 10), 100 * 576);
+}
+
+TEST(BlockEnergy, OfKeysHasABlockForEachGroup) {
+  Matrix W(4, 6, arma::fill::zeros);  // two groups of width 2, reading 3 inputs each
+  W(0, 0) = W(1, 2) = W(3, 5) = 1;
+  W(2, 1) = 1;
+  EXPECT_DOUBLE_EQ(block_energy(W, 2, 0, 0, 0).energy, 0.75);
 }
 
 TEST(BlockEnergy, IsTheShareOfSquaresInTheDiagonalBlocks) {
@@ -148,7 +170,7 @@ TEST(BlockEnergy, DoesNotDependOnWhichAxisIsCalledInput) {
 }
 
 TEST(BlockEnergy, SaysWhenAMatrixCannotBeSplit) {
-  EXPECT_THROW(block_energy(Matrix(4, 6), 2, 1, 0, 0), ShapeError);
+  EXPECT_THROW(block_energy(Matrix(4, 6), 4, 1, 0, 0), ShapeError);
   EXPECT_THROW(block_energy(Matrix(4, 4), 3, 1, 0, 0), ShapeError);
 }
 

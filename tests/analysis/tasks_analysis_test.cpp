@@ -9,6 +9,7 @@
 
 #include "files/hdf5_file.hpp"
 #include "headscope/ablation.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/results.hpp"
 #include "pair_batches.hpp"
 #include "support/golden.hpp"
@@ -27,6 +28,7 @@ namespace {
 using test::TemporaryDirectory;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::UnorderedElementsAre;
 
 const std::string data = HEADSCOPE_PROJECT_DIR "/data/";
@@ -45,9 +47,6 @@ Results run_tasks(const std::string& model, const std::vector<std::string>& line
   arguments.insert(arguments.end(), more.begin(), more.end());
   const test::Finished finished = test::run_headscope(arguments);
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
-  for (const char* figure : {"tasks_heads", "tasks_best_heads", "tasks_direct_total"}) {
-    EXPECT_TRUE(std::filesystem::exists(folder.file("out/figures/") + figure + ".svg")) << figure;
-  }
   return read_results(folder.file("out/results.h5"));
 }
 
@@ -88,8 +87,13 @@ Statistics example_statistics(const std::vector<double>& margins,
     }
   }
   batch.sum(names.first_order, {1, 2}).values = {-8, 0};
-  batch.sum(names.direct_effect, {1, 2}).values = {6, 3};
-  batch.sum(names.n_direct_effect, {1})(0) = 3;
+  // All pairs but the first differ after their first word.
+  for (std::size_t i = 1; i < margins.size(); ++i) {
+    batch.sum(names.n_direct_effect, {n_document_block})(i) = 1;
+    batch.sum(names.direct_effect, {n_document_block, 1, 2})(i, 0, 0) = 2;
+    batch.sum(names.direct_effect, {n_document_block, 1, 2})(i, 0, 1) = 1;
+    batch.sum(names.difference_change, {n_document_block, 1, 2})(i, 0, 0) = changes[i];
+  }
   batch.end();
   return statistics;
 }
@@ -125,6 +129,9 @@ TEST(TasksResults, OfAnExampleByHand) {
   EXPECT_EQ(group.variable("margin_change_first_order").values(0, 0, 0), -2);
   EXPECT_EQ(group.variable("direct_effect").values(0, 0, 0), 2);
   EXPECT_EQ(group.variable("n_pair_direct").values(0), 3);
+  // 2 logits directly, and a change by -4, -2 and -3.
+  EXPECT_EQ(group.variable("self_repair").values(0, 0, 0), -1);
+  EXPECT_EQ(group.variable("self_repair").values(0, 0, 1), 1);
   EXPECT_THAT(needed_heads(group, 0), ElementsAre()) << "too few pairs for an interval";
   EXPECT_THAT(group.summary, HasSubstr("agreement: too few pairs to tell."));
   EXPECT_THAT(group.summary, HasSubstr("2 pairs whose sides have the same tokens"));
@@ -146,11 +153,125 @@ TEST(TasksResults, AHeadIsNeededOfATaskThatTheModelCanDo) {
       tasks_results(example_statistics(repeated({4, 2, 1, 3}), repeated({-1, -1, -0.5, -1.5})),
                     {{"agreement", "", {}, 0, 0}}, example_config(), {});
   EXPECT_EQ(group.variable("has_margin").values(0), 1);
-  EXPECT_NEAR(group.variable("share_lost").values(0, 0, 0), 0.4, test::double_rounding);
-  EXPECT_TRUE(std::isnan(group.variable("share_lost").values(0, 0, 1)));
+  for (std::size_t ablation = 0; ablation < n_task_ablation; ++ablation) {
+    const Array share = group.variable("share_lost").values.part(ablation);
+    EXPECT_NEAR(share(0, 0, 0), 0.4, test::double_rounding);
+    EXPECT_TRUE(std::isnan(share(0, 0, 1)));
+  }
   EXPECT_THAT(needed_heads(group, 0), ElementsAre(0));
   EXPECT_THAT(group.summary, HasSubstr("agreement (margin 2.5 nats, interval"));
-  EXPECT_THAT(group.summary, HasSubstr("): L0H0 (40 %)."));
+  EXPECT_THAT(group.summary, HasSubstr("): L0H0 (40 %, 40 %)."));
+}
+
+/// Zero ablation of heads 0, 1 and 2 loses 1.5, 1 and 2 nats, mean ablation 0.5, 0.8 and 0.2, of a
+/// margin of 2.5; a little differs between pairs.
+Statistics statistics_of_three_heads(double margin) {
+  Statistics statistics;
+  DocumentStatistics batch(statistics, 0);
+  const TaskSums names(0);
+  const std::vector<double> lost{1.5, 1, 2, 0.5, 0.8, 0.2};
+  for (std::size_t i = 0; i < 24; ++i) {
+    batch.sum(names.n_pair, {n_document_block})(i) = 1;
+    batch.sum(names.margin, {n_document_block})(i) = margin;
+    batch.sum(names.correct, {n_document_block})(i) = 1;
+    for (std::size_t variant = 0; variant < lost.size(); ++variant) {
+      const double change = -lost[variant] * (i % 2 == 0 ? 0.9 : 1.1);
+      batch.sum(names.margin_change, {n_document_block, 2, 1, 3}).values[i * 6 + variant] = change;
+      batch.sum(names.squared_change, {2, 1, 3}).values[variant] += change * change;
+    }
+  }
+  batch.sum(names.correct_change, {2, 1, 3});
+  batch.sum(names.first_order, {1, 3});
+  batch.sum(names.n_direct_effect, {n_document_block});
+  batch.sum(names.direct_effect, {n_document_block, 1, 3});
+  batch.sum(names.difference_change, {n_document_block, 1, 3});
+  batch.end();
+  return statistics;
+}
+
+// Shares: 60 and 20 %, 40 and 32 %, 80 and 8 %.
+TEST(TasksResults, HeadsAreRankedByTheSmallerShareAndListedWhereBothReachATenth) {
+  const ModelConfig config = test::config_of({.n_layer = 1, .n_head = 3});
+  const ResultsGroup group =
+      tasks_results(statistics_of_three_heads(2.5), {{"agreement", "", {}, 0, 0}}, config, {});
+  EXPECT_THAT(needed_heads(group, 0), ElementsAre(1, 0));
+  EXPECT_EQ(needed_text(group, 0), "L0H1 (40 %, 32 %), L0H0 (60 %, 20 %)");
+  EXPECT_NEAR(group.variable("share_lost_least").values(0, 0, 2), 0.08, test::double_rounding);
+}
+
+const Figure* figure_of(const std::vector<Figure>& figures, const std::string& name) {
+  const auto found = std::ranges::find(figures, name, &Figure::name);
+  return found == figures.end() ? nullptr : &*found;
+}
+
+TEST(TasksFigures, ShowSharesOfTheMarginOfTasksThatTheModelIsShownToDo) {
+  const ModelConfig config = test::config_of({.n_layer = 1, .n_head = 3});
+  Results results;
+  results.groups.push_back(
+      tasks_results(statistics_of_three_heads(2.5), {{"agreement", "", {}, 0, 0}}, config, {}));
+  const std::vector<Figure> figures = tasks_figures(results);
+  const auto& map = std::get<Heatmap>(figure_of(figures, "tasks_heads")->content);
+  ASSERT_EQ(map.panels.size(), 2U);
+  EXPECT_NEAR(map.panels[0].values(0, 2), -0.8, test::double_rounding);
+  EXPECT_NEAR(map.panels[1].values(0, 2), -0.08, test::double_rounding);
+  const auto& chart = std::get<Chart>(figure_of(figures, "tasks_best_heads")->content);
+  EXPECT_THAT(chart.panels.at(0).series.at(1).point_labels, ElementsAre("L0H1", "L0H0", "L0H2"));
+  EXPECT_NEAR(chart.panels[0].series[1].y[0], 0.32, test::double_rounding);
+
+  // The effects are significant all the same.
+  results.groups[0] =
+      tasks_results(statistics_of_three_heads(-2.5), {{"agreement", "", {}, 0, 0}}, config, {});
+  EXPECT_LT(results.groups[0].variable("margin_change_q").values(0, 0, 0, 0), significant_q);
+  EXPECT_EQ(figure_of(tasks_figures(results), "tasks_heads"), nullptr);
+}
+
+/// Two layers of two heads. Head 0 writes 2 logits and its ablation loses 0.5; without it head 2
+/// writes 1 logit more, head 3 as often more as less. Head 1 is before head 2, too.
+Statistics statistics_of_a_backup(double lost) {
+  Statistics statistics;
+  DocumentStatistics batch(statistics, 0);
+  const TaskSums names(0);
+  for (std::size_t i = 0; i < 24; ++i) {
+    const double noise = i % 2 == 0 ? 0.1 : -0.1;
+    batch.sum(names.n_pair, {n_document_block})(i) = 1;
+    batch.sum(names.margin, {n_document_block})(i) = 3;
+    batch.sum(names.correct, {n_document_block})(i) = 1;
+    batch.sum(names.n_direct_effect, {n_document_block})(i) = 1;
+    batch.sum(names.direct_effect, {n_document_block, 2, 2})(i, 0, 0) = 2 + noise;
+    batch.sum(names.difference_change, {n_document_block, 2, 2})(i, 0, 0) = -lost;
+    Array& backup = batch.sum(names.backup_change, {n_document_block, 1, 4});
+    backup(i, 0, 1) = 7;
+    backup(i, 0, 2) = 1 + noise;
+    backup(i, 0, 3) = noise;
+    batch.sum(names.squared_backup, {1, 4})(0, 2) += (1 + noise) * (1 + noise);
+    batch.sum(names.squared_backup, {1, 4})(0, 3) += noise * noise;
+  }
+  batch.sum(names.margin_change, {n_document_block, 2, 2, 2});
+  for (const std::string* name : {&names.squared_change, &names.correct_change}) {
+    batch.sum(*name, {2, 2, 2});
+  }
+  batch.sum(names.first_order, {2, 2});
+  batch.end();
+  return statistics;
+}
+
+TEST(TasksResults, BackupHeadsAreLaterOnesThatWriteMoreWithoutAHeadWithRepair) {
+  const ModelConfig config = test::config_of({.n_layer = 2, .n_head = 2});
+  const std::vector<Task> tasks{{"agreement", "", {}, 0, 0}};
+  const Statistics statistics = statistics_of_a_backup(0.5);
+  EXPECT_THAT(repaired_heads(statistics, 0, config, {}), ElementsAre(0));
+  const ResultsGroup group = tasks_results(statistics, tasks, config, {});
+  EXPECT_NEAR(group.variable("self_repair").values(0, 0, 0), 1.5, test::double_rounding);
+  const Array& change = group.variable("backup_change").values;
+  EXPECT_TRUE(std::isnan(change(0, 0, 1))) << "of the same layer";
+  EXPECT_NEAR(change(0, 0, 2), 1, test::double_rounding);
+  EXPECT_NEAR(change(0, 0, 3), 0, test::double_rounding);
+  EXPECT_GT(group.variable("backup_change_q").values(0, 0, 3), 0.5);
+  EXPECT_THAT(backup_heads(group, 0, 0), ElementsAre(2));
+  EXPECT_THAT(group.summary,
+              HasSubstr("agreement: L0H0 (direct effect 2 logits, self-repair 1.5; L1H0 +1)."));
+  // All that the head writes is lost, and more.
+  EXPECT_THAT(repaired_heads(statistics_of_a_backup(2.5), 0, config, {}), ElementsAre());
 }
 
 TEST(TasksResults, AHeadThatMeanAblationDoesNotFindIsNotNeeded) {
@@ -367,7 +488,7 @@ TEST(TasksAnalysis, FindsTheOneHeadThatWasPlanted) {
   const Index planted = 1 * 2 + 1;
   EXPECT_GT(group.variable("accuracy").values(0), 0.7);
   EXPECT_THAT(needed_heads(group, 0), ElementsAre(planted));
-  EXPECT_GT(group.variable("share_lost").values.values[planted], 0.5);
+  EXPECT_GT(group.variable("share_lost_least").values.values[planted], 0.5);
   // The others reach the logits only through the scale and mean of LayerNorm, by about 0.1 % of the
   // margin.
   const double margin = group.variable("margin").values(0);
@@ -406,7 +527,7 @@ TEST(TasksAnalysis, NeedsTheInductionCircuitOfThePlantedModelMost) {
   ASSERT_GE(needed.size(), 2U);
   EXPECT_LE(needed.size(), 3U);
   std::ranges::sort(needed, std::greater(), [&](Index head_index) {
-    return group.variable("share_lost").values.values[head_index];
+    return group.variable("share_lost_least").values.values[head_index];
   });
   needed.resize(2);
   EXPECT_THAT(needed, UnorderedElementsAre(previous_token, induction));
@@ -454,6 +575,31 @@ TEST(TasksAnalysis, EqualsHuggingFacesMaskedForwardsAndAutograd) {
   expect_equal("margin_change_first_order", "default/first_order", 2e-4);
   // A product over the features of one token.
   expect_equal("direct_effect", "default/direct_effect", 2e-5);
+}
+
+/// Recomputes self-repair and backup heads in NumPy from whole forward passes.
+TEST(TasksAnalysis, SelfRepairAndBackupHeadsEqualNumPys) {
+  const TemporaryDirectory folder;
+  const std::string tasks = folder.file("tasks.jsonl");
+  std::ifstream file(data + "tasks.jsonl");
+  std::string lines;
+  std::size_t n_pair = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("recurring_name") == std::string::npos || n_pair == 30) continue;
+    lines += line + "\n";
+    ++n_pair;
+  }
+  test::write_file(tasks, lines);
+  const std::string model = data + "default-model.h5";
+  const test::Finished run = test::run_headscope(
+      {"run", "--model", model, "--tasks", tasks, "--analyses", "tasks", "--bootstrap", "200",
+       "--figures", "svg", "--quiet", "--output", folder.file("out")});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const test::Finished check = test::run_program(
+      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/tasks_check.py",
+       folder.file("out/results.h5"), model, tasks, data + "tokenizer"});
+  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+  EXPECT_THAT(check.out, Not(HasSubstr("\n0 heads with repair")));
 }
 
 TEST(TasksAnalysis, MarginsOfBlimpEqualHuggingFaces) {

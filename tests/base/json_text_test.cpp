@@ -42,7 +42,7 @@ TEST(JsonText, SaysWhyATextIsRefused) {
     EXPECT_EQ(json_fault(half), "a lone surrogate, half of a character") << half;
   }
   EXPECT_EQ(json_fault(nested(33)), "more than 32 levels");
-  EXPECT_EQ(json_fault("{\"a\": "), "other text");
+  EXPECT_EQ(json_fault("{\"a\": "), "unfinished or other text");
 }
 
 }  // namespace

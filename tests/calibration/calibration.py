@@ -22,7 +22,7 @@
 - increases: the same of the loss increases of heads, of many more samples at the cost of one run: the interval is made here, as
   headscope/estimate.hpp says, from the increases of each document that the shards of a run keep.
 
-Prints a table in Markdown. The README has that of english-mini on EWT; CTest runs the stories with few seeds.
+Prints a table in Markdown. docs/calibration.md has that of english-mini on EWT; CTest runs the stories with few seeds.
 """
 
 import argparse
@@ -250,7 +250,7 @@ def shares_below(p):
 def swapped_tests(runs, documents, fields, seeds):
     path = os.path.join(runs.folder, "corpus.conllu")
     write_documents(documents, fields, path)
-    with runs.run(path, "classification", bootstrap=0) as results:
+    with runs.run(path, "classification", bootstrap=0, more=["--relation-baseline", "offset"]) as results:
         group = {name: results["classification/" + name][()] for name in
                  ("relation", "relation_tested", "relation_offset", "relation_count_heldout", "relation_p")}
     heldout = documents[1::2]

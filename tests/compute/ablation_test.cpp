@@ -1,7 +1,10 @@
 #include "headscope/ablation.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <numeric>
@@ -299,6 +302,27 @@ TEST_F(HeadAblationTest, CleanLossIsThatOfTheForwardPass) {
       ablation_.masked_losses(SequenceBatch::of_document(tokens_), all).front();
   EXPECT_EQ(unmasked.nll, expected.nll);
   EXPECT_EQ(unmasked.correct, expected.correct);
+}
+
+// The page after the mask cannot be read.
+TEST_F(HeadAblationTest, MaskOfAllHeadsIsNotReadBeyondItsEnd) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const pages =
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  auto* const end = static_cast<unsigned char*>(pages) + page;
+  ASSERT_EQ(mprotect(end, page, PROT_NONE), 0);
+  const Index n_unit = n_head_ * model_.config.n_layer;
+  std::fill(end - n_unit, end, static_cast<unsigned char>(1));
+  const auto mask = [&] {
+    return HeadMask(end - n_unit, n_head_, model_.config.n_layer, false, true);
+  };
+  const std::array<HeadMask, 2> masks{mask(), mask()};
+  const SequenceBatch batch = SequenceBatch::of_document(tokens_);
+  for (const TokenLoss& loss : ablation_.masked_losses(batch, masks)) {
+    EXPECT_EQ(loss.nll, ablation_.clean_loss(batch).nll);
+  }
+  munmap(pages, 2 * page);
 }
 
 // Where a logit rises so far that a vanishing clean probability matters.

@@ -109,14 +109,12 @@ std::string bfloat16_test_name(
     const testing::TestParamInfo<std::tuple<Bfloat16Kernel, int>>& test) {
   const auto& [kernel, n_part] = test.param;
   std::string name = "portable";
-  if (kernel == Bfloat16Kernel::avx512) name = "avx512_bf16";
   if (kernel == Bfloat16Kernel::amx) name = "amx";
   return name + "_" + std::to_string(n_part);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Bfloat16Test,
                          testing::Combine(testing::Values(Bfloat16Kernel::portable,
-                                                          Bfloat16Kernel::avx512,
                                                           Bfloat16Kernel::amx),
                                           testing::Values(1, 2, 3)),
                          bfloat16_test_name);

@@ -58,8 +58,7 @@ TEST(DirectEffect, PartsAddUpToTheNextTokensLogitAboveTheMean) {
     PartObserver parts(model, next.directions);
     LayerObserver* const observers[] = {&parts};
     Forward forward(model);
-    const std::vector<double> scales =
-        final_scales(forward.run(tokens, observers), model.config.layer_norm_epsilon);
+    const std::vector<double> scales = final_scales(model, forward.run(tokens, observers));
     const arma::mat logits = test::reference_run(model, tokens).logits;
     for (Index t = 0; t + 1 < tokens.size(); ++t) {
       double sum = 0;
@@ -81,8 +80,7 @@ TEST(DirectEffect, PartsAddUpToTheDifferenceOfTwoLogits) {
   PartObserver parts(model, difference.directions);
   LayerObserver* const observers[] = {&parts};
   Forward forward(model);
-  const std::vector<double> scales =
-      final_scales(forward.run(tokens, observers), model.config.layer_norm_epsilon);
+  const std::vector<double> scales = final_scales(model, forward.run(tokens, observers));
   const arma::mat logits = test::reference_run(model, tokens).logits;
   for (Index t = 0; t < tokens.size(); ++t) {
     double sum = 0;

@@ -7,7 +7,6 @@
 #include <limits>
 #include <numeric>
 
-#include "compute/ops_gradient.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
 #include "support/double_reference.hpp"
@@ -21,53 +20,8 @@ namespace {
 
 using test::Normal;
 using test::reference_activation;
-using test::reference_layer_norm;
 using test::relative_error;
 using test::widen;
-
-TEST(LayerNorm, NormalisesEachTokenByItself) {
-  const Matrix X = {{1, 10}, {3, 10}};
-  Matrix Y(2, 2);
-  layer_norm(X, Vector{2, 2}, Vector{0, 1}, 1e-12, Y);
-  // The first column has mean 2 and deviation 1; the second is constant and gives the bias alone.
-  EXPECT_NEAR(Y(0, 0), -2, test::rounding_tolerance);
-  EXPECT_NEAR(Y(1, 0), 3, test::rounding_tolerance);
-  EXPECT_NEAR(Y(0, 1), 0, test::rounding_tolerance);
-  EXPECT_NEAR(Y(1, 1), 1, test::rounding_tolerance);
-}
-
-// Real residual streams have a large common offset and one huge feature.
-TEST(LayerNorm, KeepsAccuracyBesideLargeFeatures) {
-  Normal normal(1);
-  Matrix X = normal.matrix(769, 150, 1.0F, 20.0F);
-  X.row(138) += 3000.0F;
-  const Vector gain = normal.vector(769), bias = normal.vector(769);
-  Matrix Y(769, 150);
-  layer_norm(X, gain, bias, 1e-5, Y);
-  EXPECT_LT(relative_error(Y, reference_layer_norm(widen(X), gain, bias, 1e-5)),
-            test::rounding_tolerance);
-}
-
-TEST(LayerNorm, WorksInPlaceAndOnViews) {
-  Normal normal(2);
-  Matrix X = normal.matrix(40, 9);
-  const Matrix before = X;
-  const Vector gain = normal.vector(20), bias = normal.vector(20);
-  const blas::View part = blas::View(X).rows(10, 20).cols(2, 5);
-  layer_norm(part, gain, bias, 1e-5, part);
-  Matrix expected = before;
-  expected.submat(10, 2, 29, 6) = arma::conv_to<Matrix>::from(
-      reference_layer_norm(widen(Matrix(before.submat(10, 2, 29, 6))), gain, bias, 1e-5));
-  EXPECT_LT(relative_error(X, expected), test::rounding_tolerance);
-}
-
-TEST(LayerNorm, RefusesAGainOfAnotherWidth) {
-  Matrix X(4, 2, arma::fill::ones);
-  EXPECT_EQ(test::message_of<ShapeError>([&] {
-              layer_norm(X, Vector(3, arma::fill::ones), Vector(4, arma::fill::ones), 1e-5, X);
-            }),
-            "layer norm gain: expected 4, got 3");
-}
 
 class EveryActivation : public testing::TestWithParam<Activation> {};
 
@@ -314,23 +268,6 @@ TEST_F(OpsGolden, ActivationsAndTheirGradientsAgreeWithPyTorch) {
     expect_close(output, read(name + "/output").t(), name);
     activation_gradient(input, no_bias, activation, gradient, gradient);
     expect_close(gradient, read(name + "/input_gradient").t(), name + " gradient");
-  }
-}
-
-TEST_F(OpsGolden, LayerNormAndItsGradientAgreeWithPyTorch) {
-  const Vector gain = read_float("layer_norm/gamma").t(), bias = read_float("layer_norm/beta").t();
-  for (const std::string kind : {"ordinary", "large_epsilon", "large", "tiny", "far_from_zero",
-                                 "one_outlier", "all_equal"}) {
-    const std::string name = "layer_norm/" + kind;
-    const double epsilon = std::get<double>(file_.attribute(name, "epsilon").value());
-    const Matrix input = read_float(name + "/input");
-    Matrix output(input.n_rows, input.n_cols);
-    layer_norm(input, gain, bias, epsilon, output);
-    EXPECT_LT(relative_error(output, read(name + "/output")), test::rounding_tolerance) << kind;
-    Matrix gradient(input.n_rows, input.n_cols, arma::fill::zeros);
-    add_layer_norm_gradient(input, gain, epsilon, read_float(name + "/output_gradient"), gradient);
-    EXPECT_LT(relative_error(gradient, read(name + "/input_gradient")), test::rounding_tolerance)
-        << kind;
   }
 }
 

@@ -234,66 +234,17 @@ TEST(WeightProduct, SixProductsAreAsExactAsOpenBlas) {
   }
 }
 
-Processor processor(const char* vendor, int family, const char* widest) {
-  Processor all;
-  all.vendor = vendor;
-  all.family = family;
-  all.avx2 = all.avx512 = all.avx512_bf16 = all.amx_bf16 = all.avx_vnni = all.avx512_vnni = true;
-  return all.at_most(widest);
-}
-
-TEST(Precision, TakesTheFastestEnginesThatAreExactEnough) {
-  struct Case {
-    const char *vendor, *widest;
-    int family;
-    Precision precision;
-    Engine passes, differences, gradients;
-  };
-  constexpr Engine sgemm = Engine::float32, six = Engine::bfloat16_six,
-                   three = Engine::bfloat16_three, one = Engine::bfloat16_one,
-                   int16 = Engine::int16;
-  for (const Case& c : {
-           Case{"GenuineIntel", "AMX", 6, Precision::float32, six, six, six},
-           Case{"GenuineIntel", "AMX", 6, Precision::high, six, three, three},
-           Case{"GenuineIntel", "AMX", 6, Precision::fast, six, one, three},
-           Case{"GenuineIntel", "AVX512-BF16", 6, Precision::high, sgemm, int16, sgemm},
-           Case{"GenuineIntel", "AVX512-VNNI", 6, Precision::fast, sgemm, int16, sgemm},
-           Case{"AuthenticAMD", "AVX512-BF16", 25, Precision::float32, sgemm, sgemm, sgemm},
-           Case{"AuthenticAMD", "AVX2", 25, Precision::fast, sgemm, int16, sgemm},
-           // No speed was measured of these.
-           Case{"", Processor().widest(), 0, Precision::fast, sgemm, sgemm, sgemm},
-           Case{"AuthenticAMD", "AVX512-BF16", 26, Precision::high, sgemm, sgemm, sgemm},
-           Case{"GenuineIntel", "AVX-512", 6, Precision::fast, sgemm, sgemm, sgemm},
-           Case{"CentaurHauls", "AVX2", 6, Precision::high, sgemm, sgemm, sgemm},
-       }) {
-    const Engines got = fastest_engines(c.precision, processor(c.vendor, c.family, c.widest));
-    EXPECT_EQ(got.passes, c.passes) << c.vendor << c.widest;
-    EXPECT_EQ(got.differences, c.differences) << c.vendor << c.widest;
-    EXPECT_EQ(got.gradients, c.gradients) << c.vendor << c.widest;
-  }
-}
-
-TEST(Precision, HighByIntegersComputesLargeEffectsAgain) {
-  constexpr Index gpt2_vocabulary = 50257;
-  const Processor vnni = processor("AuthenticAMD", 25, "AVX512-BF16");
-  const AblationPrecision high = ablation_precision(Precision::high, vnni, gpt2_vocabulary, 3),
-                          fast = ablation_precision(Precision::fast, vnni, gpt2_vocabulary, 3);
-  EXPECT_LT(high.exact_above, 10);
-  EXPECT_TRUE(high.sample.is_whole());
-  EXPECT_TRUE(std::isinf(fast.exact_above));
-  EXPECT_EQ(fast.sample.seed, 3);
-  EXPECT_FALSE(fast.sample.is_whole());
-  EXPECT_TRUE(ablation_precision(Precision::fast, vnni, 0, 3).sample.is_whole());
-  // With AMX an engine is fast enough that is as exact for every effect.
-  EXPECT_TRUE(std::isinf(
-      ablation_precision(Precision::high, processor("GenuineIntel", 6, "AMX"), 0, 0).exact_above));
-}
-
 TEST(Precision, NamesAreReadBack) {
   for (const Precision precision : {Precision::float32, Precision::high, Precision::fast}) {
     EXPECT_EQ(parse_precision(precision_name(precision)), precision);
   }
   EXPECT_EQ(parse_precision("double"), std::nullopt);
+  for (const std::string& word : engine_options()) {
+    EXPECT_EQ(engine_option(parse_engine(word).value()), word);
+    EXPECT_EQ(word.find(' '), std::string::npos);
+  }
+  EXPECT_EQ(parse_engine("bfloat16 x 3"), Engine::bfloat16_three);
+  EXPECT_EQ(parse_engine("trial"), std::nullopt);
 }
 
 }  // namespace

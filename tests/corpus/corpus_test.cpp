@@ -7,6 +7,7 @@
 
 #include "files/hdf5_file.hpp"
 #include "files/sha256.hpp"
+#include "files/text_file.hpp"
 #include "headscope/error.hpp"
 #include "support/message_of.hpp"
 #include "support/shared_data.hpp"
@@ -72,7 +73,7 @@ TEST_F(CorpusTest, BlankLinesEndPlainTextDocuments) {
   EXPECT_EQ(first.id, "a.txt:1");
   EXPECT_EQ(corpus.piece(1).id, "a.txt:5");
   EXPECT_TRUE(first.has_bos);
-  EXPECT_EQ(first.tokens[0], test::small_tokenizer().end_of_text());
+  EXPECT_EQ(first.tokens[0], test::small_tokenizer().first_token());
   EXPECT_EQ(first.token_text[0], "<|endoftext|>");
   EXPECT_EQ(first.token_text.size(), first.tokens.size());
   EXPECT_TRUE(first.words.empty());
@@ -298,7 +299,7 @@ TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
     file.publish();
     return folder_.file(name);
   };
-  const std::int64_t bos = test::small_tokenizer().end_of_text();
+  const std::int64_t bos = test::small_tokenizer().first_token();
   CorpusOptions options;
   options.max_tokens = 3;
   const std::string path = write_ids("a.h5", {bos, 5, 6, 7, 8, 9}, {0, 4, 6});
@@ -306,7 +307,7 @@ TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
   ASSERT_EQ(corpus.n_document(), 2u);
   EXPECT_EQ(corpus.n_piece(0), 2u);
   EXPECT_EQ(corpus.n_piece(1), 1u);
-  const TokenId bos_id = test::small_tokenizer().end_of_text();
+  const TokenId bos_id = test::small_tokenizer().first_token();
   EXPECT_EQ(corpus.piece(0).tokens, (TokenIds{bos_id, 5, 6}));
   EXPECT_EQ(corpus.piece(0, 1).tokens, (TokenIds{bos_id, 7}));
   EXPECT_EQ(corpus.piece(1).tokens, (TokenIds{bos_id, 8, 9}));
@@ -321,7 +322,7 @@ TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
 
   EXPECT_EQ(error_of(path, {}, nullptr),
             path +
-                ": expected a tokenizer that knows the id of <|endoftext|>, with which documents "
+                ": expected a tokenizer that knows the id of the token with which documents "
                 "begin, got none");
   EXPECT_EQ(error_of(write_ids("b.h5", {1, 600}, {0, 2})),
             folder_.file("b.h5") + ":tokens: expected ids from 0 to " +
@@ -362,7 +363,7 @@ TEST_F(CorpusTest, TheDocumentLimitCountsDocumentsNotPieces) {
 
 TEST_F(CorpusTest, UnfitFilesAreNamed) {
   EXPECT_EQ(error_of(folder_.file("none.txt")),
-            folder_.file("none.txt") + ": expected a file or folder, got nothing there");
+            folder_.file("none.txt") + ": expected a file or folder, but there is none");
   EXPECT_EQ(error_of(folder_.file("")),
             folder_.file("") +
                 ": expected .txt, .conllu, .conll or .h5 files, or those as .gz, got none");
@@ -377,6 +378,51 @@ TEST_F(CorpusTest, UnfitFilesAreNamed) {
   CorpusOptions options;
   options.max_tokens = 1;
   EXPECT_EQ(error_of(binary, options), "max_tokens: expected at least 2, got 1");
+}
+
+TEST_F(CorpusTest, EndOfTextEndsADocumentOfPlainTextUnlessItIsTakenLiterally) {
+  const std::string path = write(
+      "a.txt", "One.\n<|endoftext|>\nTwo\nlines. <|endoftext|> Three.<|endoftext|>Four.\n\nFive.");
+  const Corpus corpus({path}, &test::small_tokenizer(), {});
+  std::vector<std::string> texts, ids;
+  for (const Piece& piece : pieces_of(corpus)) {
+    texts.push_back(text_of(piece));
+    ids.push_back(piece.id);
+  }
+  EXPECT_EQ(texts, (std::vector<std::string>{"One.", "Two\nlines. ", "Three.", "Four.", "Five."}));
+  EXPECT_EQ(ids,
+            (std::vector<std::string>{"a.txt:1", "a.txt:3", "a.txt:4", "a.txt:4.2", "a.txt:6"}));
+  ASSERT_EQ(corpus.separated_files().size(), 1U);
+  EXPECT_EQ(corpus.separated_files()[0].n_separator, 3U);
+  CorpusOptions literal;
+  literal.literal_special_tokens = true;
+  const Corpus as_text({path}, &test::small_tokenizer(), literal);
+  EXPECT_EQ(as_text.n_document(), 2U);
+  EXPECT_TRUE(as_text.separated_files().empty());
+  EXPECT_NE(text_of(as_text.piece(0)).find("<|endoftext|>"), std::string::npos);
+}
+
+TEST_F(CorpusTest, LinesAndDocumentsAreBounded) {
+  const std::string line(most_line_bytes + 1, 'a'), at = folder_.file("a.txt");
+  const std::string refusal = ": expected lines of at most 64 MiB, got a longer one";
+  write("a.txt", line);
+  EXPECT_EQ(error_of(at), at + ":1" + refusal);
+  write("a.txt", "First.\n\n" + line);
+  EXPECT_EQ(error_of(at), at + ":3" + refusal);
+  std::string document;
+  while (document.size() <= most_line_bytes) document += std::string(1 << 20, 'a') + "\n";
+  write("a.txt", "First.\n\n" + document);
+  EXPECT_EQ(error_of(at), at + ":3: expected documents of at most 64 MiB, which a blank line or "
+                               "<|endoftext|> ends, got a longer one");
+}
+
+TEST_F(CorpusTest, FilesOfOtherProgramsAreCalledByTheirKind) {
+  for (const auto& [begin, kind] :
+       {std::pair{"%PDF-1.7\n%\xE2\xE3", "a PDF document"}, std::pair{"\x89PNG\r\n", "a PNG image"},
+        std::pair{"PK\x03\x04", "a zip archive or office document"}}) {
+    const std::string path = write("a.txt", begin);
+    EXPECT_EQ(error_of(path), path + ": expected text, CoNLL-U or token ids, got " + kind);
+  }
 }
 
 TEST_F(CorpusTest, TreebanksHoldWhatAPlainCountFinds) {

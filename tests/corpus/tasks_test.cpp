@@ -32,7 +32,7 @@ class TaskFilesTest : public testing::Test {
   }
   /// The text of a side, without `<|endoftext|>`.
   static std::string text_of(const TokenIds& side) {
-    EXPECT_EQ(side.front(), tasks_tokenizer().end_of_text());
+    EXPECT_EQ(side.front(), tasks_tokenizer().first_token());
     return tasks_tokenizer().decode(TokenIds(side.begin() + 1, side.end()));
   }
 
@@ -157,8 +157,9 @@ TEST_F(TaskFilesTest, MalformedLinesAreNamed) {
   const std::string good = R"({"prefix": "a", "good": " b", "bad": " c"})"
                            "\n",
                     at = folder_.file("t.jsonl") + ":2: ";
-  EXPECT_EQ(error_of(good + "{\"prefix\": "), at + "expected a JSON object, got other text");
-  EXPECT_EQ(error_of(good + "[1]"), at + "expected a JSON object, got other text");
+  EXPECT_EQ(error_of(good + "{\"prefix\": "),
+            at + "expected a JSON object, got unfinished or other text");
+  EXPECT_EQ(error_of(good + "[1]"), at + "expected a JSON object, got array");
   EXPECT_EQ(error_of(good + R"({"prefix": "a", "prefix": "b", "good": "c", "bad": "d"})"),
             at + "expected a JSON object, got the key \"prefix\" twice");
   EXPECT_EQ(error_of(good + R"({"prefix": "\ud83d", "good": "c", "bad": "d"})"),

@@ -93,7 +93,8 @@ TEST(Tokenizer, EncodesTheSharedTextsAsHuggingFaceDoes) {
   if (!std::filesystem::exists(test::shared_data)) GTEST_SKIP() << "../shared is absent";
   const Tokenizer gpt2 = Tokenizer::from_directory(test::shared_data + "/tokenizer");
   EXPECT_EQ(gpt2.size(), 50257u);
-  EXPECT_EQ(gpt2.end_of_text(), 50256);
+  EXPECT_EQ(gpt2.first_token(), 50256);
+  EXPECT_TRUE(gpt2.separates_words());
   std::size_t n_file = 0;
   const auto files = read_json("shared_files.json");
   for (const auto& [name, expected] : files.items()) {
@@ -221,7 +222,7 @@ TEST(Tokenizer, ThreadsGetTheSameIds) {
 
 TEST(Tokenizer, EndOfTextInATextIsText) {
   const auto& t = small_tokenizer();
-  EXPECT_EQ(t.decode(t.end_of_text()), "<|endoftext|>");
+  EXPECT_EQ(t.decode(t.first_token()), "<|endoftext|>");
   const auto ids = t.encode("<|endoftext|>").ids;
   EXPECT_GT(ids.size(), 1u);
 }
@@ -275,7 +276,7 @@ TEST(Tokenizer, MissingFilesAndTokensAreNamed) {
       error_with("vocab.json", "{"),
       folder.file("vocab.json") + ": expected a JSON object of tokens and ids, got malformed JSON");
   const Tokenizer bytes_only(byte_vocabulary().dump(), "", "tokens");
-  EXPECT_THROW(bytes_only.end_of_text(), DataError);
+  EXPECT_THROW(bytes_only.first_token(), DataError);
   EXPECT_THROW(bytes_only.decode(256), ShapeError);
   EXPECT_THROW(bytes_only.decode(-1), ShapeError);
 }

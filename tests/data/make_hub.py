@@ -81,17 +81,11 @@ def make_added_tokens(trained):
 def make_other_tokenizers():
     """Kinds that Headscope refuses."""
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    digits = pre_tokenizers.Sequence([pre_tokenizers.Digits(), byte_level])
     bpe = models.BPE({"a": 0}, [])
     kinds = {
         "word_piece": (models.WordPiece({"[UNK]": 0}, unk_token="[UNK]"), pre_tokenizers.Whitespace(), None),
         "unigram": (models.Unigram([("a", -1.0)]), pre_tokenizers.Metaspace(), None),
-        "metaspace": (models.BPE({"a": 0}, [], byte_fallback=True), pre_tokenizers.Metaspace(), None),
-        "digits": (bpe, digits, None),
         "prefix_space": (bpe, pre_tokenizers.ByteLevel(add_prefix_space=True), None),
-        "no_pattern": (bpe, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False), None),
-        "nfc": (bpe, byte_level, normalizers.NFC()),
-        "ignore_merges": (models.BPE({"a": 0}, [], ignore_merges=True), byte_level, None),
     }
     for name, (model, pre_tokenizer, normalizer) in kinds.items():
         tokenizer = Tokenizer(model)

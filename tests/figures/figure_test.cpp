@@ -95,7 +95,7 @@ TEST_F(Figures, EverySampleIsDrawnAsSvg) {
   }
 }
 
-TEST_F(Figures, PngIsThreeTimesTheSvgAndPdfIsAPdf) {
+TEST_F(Figures, PngHas300DotsPerInchAndSaysSoAndPdfIsAPdf) {
   draw(two_by_three(), {"svg", "png", "pdf"});
   const std::string svg = file("small.svg"), png = file("small.png");
   std::smatch box;
@@ -108,8 +108,12 @@ TEST_F(Figures, PngIsThreeTimesTheSvgAndPdfIsAPdf) {
       value = value * 256 + static_cast<unsigned char>(png[at + i]);
     return value;
   };
-  EXPECT_EQ(big_endian(16), 3 * std::stoi(box[1]));
-  EXPECT_EQ(big_endian(20), 3 * std::stoi(box[2]));
+  // SVG has 96 to the inch.
+  EXPECT_EQ(big_endian(16), std::lround(std::stoi(box[1]) * 300 / 96.0));
+  EXPECT_EQ(big_endian(20), std::lround(std::stoi(box[2]) * 300 / 96.0));
+  EXPECT_EQ(png.substr(37, 4), "pHYs");
+  EXPECT_EQ(big_endian(41), 11811) << "300 dots per inch are 11811 per metre";
+  EXPECT_EQ(png[49], 1) << "the unit is the metre";
   EXPECT_EQ(file("small.pdf").substr(0, 5), "%PDF-");
 }
 
@@ -507,8 +511,9 @@ TEST(FigureErrors, NameWhatDoesNotFit) {
   std::get<Chart>(figure.content).panels[0].series[0].y.pop_back();
   expect_message(figure, "figure line series loss y: expected 3, got 2");
   figure.name = "../line";
-  expect_message(figure,
-                 "figure: expected a name of letters, digits, '_', '-' and '.', got \"../line\"");
+  expect_message(
+      figure,
+      "figure: expected a short name of letters, digits, '_', '-' and '.', got \"../line\"");
 }
 
 TEST_F(Figures, AMissingGnuplotIsSaidInOneLine) {

@@ -75,7 +75,7 @@ std::string model_image(bool keras) {
     const Model model = random_model(config, 1);
     const hdf5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
                             H5Fclose);
-    for (const TensorSpec& spec : gpt2_tensors()) {
+    for (const TensorSpec& spec : tensors_of({})) {
       if (spec.presence == Presence::optional) continue;
       Shape shape = spec.shape(config);
       if (keras && shape.size() == 1 && spec.name.ends_with(".bias"))
@@ -93,7 +93,7 @@ std::string model_image(bool keras) {
 
 DraftWords model_words(bool keras) {
   DraftWords words;
-  for (const TensorSpec& spec : gpt2_tensors()) {
+  for (const TensorSpec& spec : tensors_of({})) {
     if (keras && spec.presence == Presence::optional) continue;
     words.objects.push_back(stored_name(spec, keras));
     if (spec.per_layer() && !keras) words.objects.push_back(spec.name_in(1));

@@ -17,7 +17,7 @@ const LoadOptions options{2};
 void check_values(const Model& model) {
   model.config.check();
   require(model.layers.size() == model.config.n_layer, "every layer is there");
-  for (const TensorSpec& spec : gpt2_tensors()) {
+  for (const TensorSpec& spec : tensors_of({})) {
     const Index n = spec.per_layer() ? model.config.n_layer : 1;
     for (Index layer = 0; layer < n; ++layer) {
       const auto values = tensor_values(model, spec, layer);
@@ -30,7 +30,7 @@ void check_values(const Model& model) {
 }
 
 void check_same(const Model& a, const Model& b) {
-  for (const TensorSpec& spec : gpt2_tensors()) {
+  for (const TensorSpec& spec : tensors_of({})) {
     const Index n = spec.per_layer() ? a.config.n_layer : 1;
     for (Index layer = 0; layer < n; ++layer) {
       const auto ours = tensor_values(a, spec, layer), theirs = tensor_values(b, spec, layer);

@@ -38,7 +38,7 @@ class ModelForms : public testing::Test {
   void write(const std::function<bool(const TensorSpec&, Stored&)>& change) const {
     json header = json::object();
     std::string data;
-    for (const TensorSpec& spec : gpt2_tensors()) {
+    for (const TensorSpec& spec : tensors_of({})) {
       for (Index layer = 0; layer < (spec.per_layer() ? model_.config.n_layer : 1); ++layer) {
         const std::span<const float> values = tensor_values(model_, spec, layer);
         if (values.empty()) continue;
@@ -61,7 +61,7 @@ class ModelForms : public testing::Test {
 
   void expect_the_same(const Model& other) const {
     EXPECT_EQ(other.config.n_layer, model_.config.n_layer);
-    for (const TensorSpec& spec : gpt2_tensors()) {
+    for (const TensorSpec& spec : tensors_of({})) {
       for (Index layer = 0; layer < (spec.per_layer() ? model_.config.n_layer : 1); ++layer) {
         const auto expected = tensor_values(model_, spec, layer),
                    got = tensor_values(other, spec, layer);
@@ -175,7 +175,7 @@ TEST_F(ModelForms, OtherProgramsFilesAreNamed) {
   EXPECT_THAT(error_of("gpt2.gguf", "GGUF\x03"),
               HasSubstr("gpt2.gguf: expected an HDF5 or safetensors file, got a GGUF file of "
                         "llama.cpp, whose weights are rounded; in its folder, python3 -c 'from "
-                        "transformers import GPT2LMHeadModel as G; G.from_pretrained(\".\", "
+                        "transformers import AutoModelForCausalLM as A; A.from_pretrained(\".\", "
                         "gguf_file=\"gpt2.gguf\").save_pretrained(\"model\")' writes safetensors"));
   // 20240326, and version 3.
   EXPECT_THAT(error_of("gpt2_124M.bin", std::string("\xC6\xD7\x34\x01\x03\0\0\0", 8)),

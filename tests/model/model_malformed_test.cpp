@@ -30,7 +30,7 @@ struct FileContent {
     ModelConfig config = test::config_of(
         {.n_layer = 2, .n_head = 2, .d_model = 4, .d_mlp = 16, .n_ctx = 3, .d_vocab = 5});
     const Model model = random_model(config, 1);
-    for (const TensorSpec& spec : gpt2_tensors()) {
+    for (const TensorSpec& spec : tensors_of({})) {
       if (spec.presence == Presence::optional) continue;
       for (Index layer = 0; layer < (spec.per_layer() ? 2 : 1); ++layer) {
         const auto values = tensor_values(model, spec, layer);
@@ -114,7 +114,8 @@ TEST_F(ModelMalformed, FilesThatAreNoModelSaySo) {
   test::write_file(path_, "");
   EXPECT_EQ(error_of(path_), "model.h5: expected an HDF5 or safetensors file, got an empty one");
   test::write_file(path_, "plain text, longer than any signature");
-  EXPECT_EQ(error_of(path_), "model.h5: expected an HDF5 or safetensors file, got something else");
+  EXPECT_EQ(error_of(path_),
+            "model.h5: expected an HDF5 or safetensors file, got a file of another kind");
   test::write_file(path_, "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
   EXPECT_EQ(error_of(path_),
             "model.h5: expected the file itself, got a Git LFS pointer to it; `git lfs pull` "
@@ -289,8 +290,13 @@ TEST_F(ModelMalformed, ConfigJsonIsCheckedLikeAttributes) {
   EXPECT_EQ(with(R"({"n_head": 2})"), "no error");
   EXPECT_EQ(with("{\"n_head\": 2"), "config.json: expected a JSON object");
   EXPECT_EQ(with("[1]"), "config.json: expected a JSON object");
+  EXPECT_EQ(with(R"({"model_type": "bloom"})"),
+            "config.json:model_type: expected gpt2, gpt_neox, llama, mistral or qwen2, got "
+            "\"bloom\"");
   EXPECT_EQ(with(R"({"model_type": "llama"})"),
-            "config.json:model_type: expected \"gpt2\", got \"llama\"");
+            "model.h5: expected Llama tensors such as model.layers.0.self_attn.q_proj.weight, "
+            "found none; h.0.attn.c_attn.bias is a tensor of GPT-2, whose config.json beside the "
+            "file must name the model_type");
   EXPECT_EQ(with(R"({"n_head": 2, "n_embd": 768})"),
             "config.json:n_embd: expected 4, as the shape [4, 12] of h.0.attn.c_attn.weight in "
             "model.h5 says, got 768");

@@ -34,7 +34,7 @@ Shape shape_in_file(const std::string& path, const std::string& tensor) {
 }
 
 void expect_same_weights(const Model& a, const Model& b) {
-  for (const TensorSpec& spec : gpt2_tensors()) {
+  for (const TensorSpec& spec : tensors_of({})) {
     for (Index layer = 0; layer < (spec.per_layer() ? a.layers.size() : 1); ++layer) {
       const auto left = tensor_values(a, spec, layer), right = tensor_values(b, spec, layer);
       EXPECT_TRUE(std::equal(left.begin(), left.end(), right.begin(), right.end()))

@@ -53,7 +53,7 @@ def main():
         assert wheel.name.startswith(f"headscope-{version}-"), version
         said = use("headscope", "run", "--output", "out", "--max-documents", "24", "--nulls", "20", "--bootstrap", "50",
                    "--prune-documents", "2", "--analyses", "parameters,circuits,correlation,pruning,classification,attention")
-        assert "`headscope report out` draws them" in said, said
+        assert '"headscope report out" draws them' in said, said
         for name in ("report.html", "report.md", "tables/heads.csv"):
             assert (folder / "out" / name).stat().st_size > 0, name
         use("python", "-m", "headscope", "inspect", "out")

@@ -107,6 +107,14 @@ TEST(Attend, ShowsAnyBytesAsText) {
   EXPECT_THAT(content_of(page), Not(HasSubstr("<b>")));
 }
 
+TEST(Attend, WithoutAnythingGivesItsUsage) {
+  const Finished finished = run_headscope({"attend"});
+  EXPECT_EQ(finished.exit_status, 2);
+  EXPECT_EQ(finished.err,
+            "headscope: attend: expected a sentence, got none; usage: headscope attend TEXT...|- "
+            "[--model FILE]\n");
+}
+
 TEST(Attend, RefusesAnEmptySentence) {
   for (const char* const empty : {"", "  \n"}) {
     expect_attend_refused({empty}, 2, "attend: expected a sentence, got none");
@@ -128,7 +136,8 @@ TEST(Attend, RefusesModelsThatCannotReadText) {
   save_model(random_model(test::tiny_config(), 1), no_tokenizer);
   expect_attend_refused(
       {"x", "--model", no_tokenizer}, 1,
-      no_tokenizer + ": expected a tokenizer with the model or as --tokenizer, got none");
+      no_tokenizer +
+          ": expected a tokenizer with the model, got none; --tokenizer names its folder");
   expect_attend_refused(
       {"x", "--model", attention}, 1,
       attention +

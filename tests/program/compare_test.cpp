@@ -95,6 +95,7 @@ TEST_F(CompareCommand, OrdersRunsByTheNumbersOfTheirLabels) {
   const ResultsGroup group = comparison();
   EXPECT_THAT(group.dimensions.at("run").text, ElementsAre("3.5", "100"));
   EXPECT_THAT(group.variable("ordering").values.values, ElementsAre(3.5, 100));
+  EXPECT_THAT(group.variable("ordering_name").text, ElementsAre("% of training"));
   EXPECT_EQ(group.variable("ordering").long_name,
             "Place of the run along the ordering: % of training");
 }

@@ -34,6 +34,7 @@ from children import ending_with_parent
 MODEL = PROJECT / "data/planted-model.h5"
 STORIES = PROJECT / "data/stories.conllu"
 NOBODY = 65534
+THOROUGH = "HEADSCOPE_THOROUGH" in os.environ
 PATIENCE = 120  # seconds after which a command counts as hanging
 
 OPTIONS = ["--max-documents", "3", "--patterns", "1", "--bootstrap", "20", "--threads", "1", "--figures", "svg",
@@ -104,6 +105,8 @@ def difference(path, expected):
 def settled(path):
     """The bytes of a file; for a report, without its date and the attributes that may differ."""
     text = path.read_bytes()
+    if path.name == "engines.json":
+        return re.sub(rb'"times_float32_speed": {[^}]*}', b"", text)  # measured in each run
     if path.stem != "report":
         return text
     text = re.sub(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", b"DATE", text)
@@ -869,6 +872,13 @@ def check_the_checks(task, folder):
 FAULTS = {"kill": 6, "disk": 6, "size": 3, "permission": 3, "read_only": 2, "damage": 40, "input": 11, "stream": 28}
 
 
+def faults_of(kind, rounds):
+    """Number of faults. Streams and inputs differ from fault to fault, those of the other kinds in moment, place or size."""
+    if rounds > 0 or kind in ("stream", "input", "read_only"):
+        return max(rounds, 1) * FAULTS[kind]
+    return math.ceil(FAULTS[kind] / 3)
+
+
 def survive(campaign, kind, numbers):
     """Run the program under faults of one kind; returns the failures."""
     failures, unhurt, done = [], 0, 0
@@ -896,13 +906,14 @@ def survive(campaign, kind, numbers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("headscope")
-    parser.add_argument("--rounds", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_ROUNDS", "1")))
+    parser.add_argument("--rounds", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_ROUNDS", "1" if THOROUGH else "0")),
+                        help="0: a third of a round, but each faulty stream and input once")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_SEED", "1")))
     parser.add_argument("--kinds", default=",".join(FAULTS))
     parser.add_argument("--fault", help="one fault alone, KIND:NUMBER as a failure names it")
     parser.add_argument("--verbose", action="store_true", help="a line for each fault")
     arguments = parser.parse_args()
-    plan = {kind: range(arguments.rounds * FAULTS[kind]) for kind in arguments.kinds.split(",")}
+    plan = {kind: range(faults_of(kind, arguments.rounds)) for kind in arguments.kinds.split(",")}
     if arguments.fault:
         kind, number = arguments.fault.split(":")
         plan = {kind: [int(number)]}

@@ -108,7 +108,8 @@ TEST(Hub, AnAttentionOnlyModelSaysWhatItLeavesOutAndReadsNoCorpus) {
       run_headscope({"run", "--model", model, "--corpus", write_documents(folder, "a.txt"),
                      "--output", out, "--nulls", "2"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
-  EXPECT_THAT(finished.err, HasSubstr("headscope: leaves out classification, pruning"));
+  EXPECT_THAT(finished.err,
+              HasSubstr("headscope: leaves out classification, score_model, pruning"));
   EXPECT_THAT(finished.err, HasSubstr(": " + model + " holds attention weights only\n"));
   EXPECT_THAT(finished.err, HasSubstr("headscope: does not read --corpus: no analysis needs it\n"));
   const Results results = read_results(out + "/results.h5");
@@ -116,6 +117,89 @@ TEST(Hub, AnAttentionOnlyModelSaysWhatItLeavesOutAndReadsNoCorpus) {
     EXPECT_EQ(results.attributes.count(name), 0U) << name;
   }
   EXPECT_THAT(test::read_file(out + "/report.md"), Not(HasSubstr("watched reading")));
+}
+
+Results results_with(const std::vector<std::string>& options, const TemporaryDirectory& folder) {
+  const std::string out = folder.file("out");
+  std::vector<std::string> call{
+      "run",     "--model", snapshot,     "--corpus",  folder.file("a.txt"), "--output", out,
+      "--force", "--quiet", "--analyses", "attention", "--patterns",         "2"};
+  call.insert(call.end(), options.begin(), options.end());
+  const Finished finished = run_headscope(call);
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  return read_results(out + "/results.h5");
+}
+
+TEST(Hub, TheFirstTokenIsChosenAndSaid) {
+  const TemporaryDirectory folder;
+  write_documents(folder, "a.txt");
+  const Results config = results_with({}, folder);
+  EXPECT_EQ(config.text("first_token"), "<|endoftext|> (bos_token_id of the config)");
+  EXPECT_THAT(
+      test::read_file(folder.file("out/report.md")),
+      HasSubstr("Documents begin with \\<\\|endoftext\\|\\> (bos\\_token\\_id of the config)."));
+  EXPECT_EQ(results_with({"--bos", "<|pad|>"}, folder).text("first_token"), "<|pad|> (--bos)");
+  EXPECT_EQ(results_with({"--no-bos"}, folder).text("first_token"),
+            "no token of their own (--no-bos)");
+  const auto refusal = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> call{"run",
+                                  "--model",
+                                  snapshot,
+                                  "--corpus",
+                                  folder.file("a.txt"),
+                                  "--output",
+                                  folder.file("refused")};
+    call.insert(call.end(), options.begin(), options.end());
+    const Finished finished = run_headscope(call);
+    EXPECT_EQ(finished.exit_status, 2);
+    return finished.err;
+  };
+  EXPECT_EQ(refusal({"--bos", "<|pat|>"}),
+            "headscope: --bos: expected a token of " + snapshot +
+                "/tokenizer.json:model.vocab, got \"<|pat|>\"; did you mean <|pad|>?\n");
+  EXPECT_EQ(refusal({"--bos", "<|pad|>", "--no-bos"}),
+            "headscope: --bos: expected without --no-bos, got both\n");
+  EXPECT_EQ(refusal({"--wait"}),
+            "headscope: --wait: expected with --shard, which it is about, got it alone\n");
+  EXPECT_EQ(refusal({"--context", "33"}),
+            "headscope: --context: expected at most 32, the model's context, got 33\n");
+}
+
+TEST(Hub, TheContextBoundsPieces) {
+  const TemporaryDirectory folder;
+  test::write_file(folder.file("a.txt"), "One two three. Four five six. Seven eight nine.\n");
+  const Results whole = results_with({}, folder), cut = results_with({"--context", "12"}, folder);
+  EXPECT_EQ(whole.whole("context"), 32);
+  EXPECT_EQ(cut.whole("context"), 12);
+  EXPECT_EQ(cut.whole("n_document"), 1);
+  EXPECT_GT(*cut.whole("n_token"), *whole.whole("n_token"));  // a first token more for each piece
+}
+
+TEST(Hub, EndOfTextInPlainTextEndsADocumentAndIsSaidOnce) {
+  const TemporaryDirectory folder;
+  test::write_file(folder.file("a.txt"), "One two.<|endoftext|>Three four.<|endoftext|>Five.\n");
+  const std::vector<std::string> run{
+      "run",        "--model",   snapshot,   "--corpus",        folder.file("a.txt"),
+      "--analyses", "attention", "--output", folder.file("out")};
+  const Finished finished = run_headscope(run);
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err,
+              HasSubstr("headscope: " + folder.file("a.txt") +
+                        ": <|endoftext|> ends a document 2 times; `run --literal-special-tokens` "
+                        "reads it as text\n"));
+  EXPECT_EQ(read_results(folder.file("out/results.h5")).whole("n_document"), 3);
+  EXPECT_EQ(results_with({"--literal-special-tokens"}, folder).whole("n_document"), 1);
+}
+
+TEST(Hub, AModelWithoutATokenizerNamesTheOption) {
+  const TemporaryDirectory folder;
+  const std::string model = data_path("tiny_flat/float64.h5");
+  const Finished finished =
+      run_headscope({"run", "--model", model, "--corpus", write_documents(folder, "a.txt"),
+                     "--output", folder.file("out")});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("expected a tokenizer to read text with, got none; "
+                                      "--tokenizer names its folder\n"));
 }
 
 TEST(Hub, AFolderOfTextSaysWhatIsReadAndWhatIsLeft) {

@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 import unittest
+import warnings
 from unittest import mock
 
 import h5py
@@ -38,14 +39,22 @@ def printed(book):
                    if output.output_type == "stream" and output.name == "stdout")
 
 
+THOROUGH = "HEADSCOPE_THOROUGH" in os.environ
+# The first, and one of a comparison; others are executed by other tests, or with HEADSCOPE_THOROUGH.
+BRIEF = ("01_", "07_")
 HUGGING_FACE = "09_in_hugging_face.ipynb"
 
 
 class Module(unittest.TestCase):
     def test_the_table_of_heads_holds_the_values_of_the_file(self):
         run = hs.load(RESULTS)
-        table = hs.heads(run)
+        table = hs.heads(run, columns="all")
         self.assertEqual(len(table), run.n_layer * run.n_head)
+        main = hs.heads(run)
+        self.assertEqual(list(table.columns[:len(main.columns)]), list(main.columns))
+        self.assertEqual(main.columns[0], "type")
+        self.assertTrue(15 <= len(main.columns) <= 22, main.columns)
+        self.assertEqual(list(hs.heads(run, columns=["pruning.direct_effect"]).columns), ["pruning.direct_effect"])
         with h5py.File(RESULTS) as file:
             zero = [str(name, "utf-8") for name in file["pruning/ablation"]].index("zero")
             expected = file["pruning/loss_increase"][zero, 1, 2]
@@ -53,6 +62,36 @@ class Module(unittest.TestCase):
         self.assertEqual(table.loc["L1H2", "pruning.loss_increase[zero]"], expected)
         np.testing.assert_array_equal(table["classification.entropy"], entropy.ravel())
         self.assertTrue(set(table["classification.primary"]) <= set(run["classification"]["primary"].attrs["flag_meanings"].split()))
+
+    def test_a_run_says_what_it_is(self):
+        text = repr(hs.load(RESULTS))
+        for part in ("default-model.h5", "5 layers of 8 heads", "24 documents", "pruning", "circuits"):
+            self.assertIn(part, text)
+
+    def test_dimensions_of_heads_have_their_names(self):
+        run = hs.load(RESULTS)
+        with h5py.File(RESULTS) as file:
+            value = file["circuits/composition"][1, 2 * run.n_head + 2, 3 * run.n_head + 3]
+        self.assertEqual(float(run["circuits"]["composition"].sel(kind="k", unit_from="L2H2", unit_to="L3H3")), value)
+
+    def test_errors_are_one_line(self):
+        run = hs.load(RESULTS)
+        for wrong, text in ((lambda: hs.head_view(run, ["L9H9"]), "no head L9H9; the heads are L0H0 to L4H7"),
+                            (lambda: hs.head_view(run, ["9.9"]), "expected a head such as L1H2"),
+                            (lambda: hs.load(__file__), "expected a results file in HDF5"),
+                            (lambda: hs.heads(run, columns="most"), 'expected "main", "all"'),
+                            (lambda: hs.heads(run, columns=["no"]), "no column no")):
+            with self.assertRaisesRegex(hs.NotInRun, text) as caught:
+                wrong()
+            self.assertNotIn("\n", str(caught.exception))
+
+    def test_nothing_warns(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            run = hs.load(RESULTS)
+            for group in run.groups():
+                run[group].load()
+            hs.heads(run)
 
     def test_a_run_compared_with_itself_differs_nowhere(self):
         run = hs.load(RESULTS)
@@ -73,7 +112,7 @@ class Notebooks(unittest.TestCase):
 
     def test_each_runs_without_error(self):
         for path in NOTEBOOKS:
-            if path.name == HUGGING_FACE and not HAS_HUGGING_FACE:
+            if path.name == HUGGING_FACE and not HAS_HUGGING_FACE or not THOROUGH and not path.name.startswith(BRIEF):
                 continue
             with self.subTest(path.name):
                 execute(path)

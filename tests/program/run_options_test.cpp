@@ -65,8 +65,9 @@ TEST(RunOptions, EveryOptionOfAnAnalysisDecidesNumbers) {
   EXPECT_EQ(names_in(own, OptionScope::numbers).size(), own.options().size());
   EXPECT_THAT(names_in(own, OptionScope::numbers),
               IsSubsetOf(names_in(run.table, OptionScope::numbers)));
-  EXPECT_EQ(names_in(run.table, OptionScope::numbers).size(), own.options().size() + 8)
-      << "n-head, encoding, no-bos, document-sentences, max-documents, task-pairs, control and "
+  EXPECT_EQ(names_in(run.table, OptionScope::numbers).size(), own.options().size() + 11)
+      << "n-head, encoding, bos, no-bos, literal-special-tokens, context, document-sentences, "
+         "max-documents, task-pairs, control and "
          "control-documents";
 }
 

@@ -7,6 +7,7 @@
 #include "program/program_test.hpp"
 #include "registry.hpp"
 #include "results/statistics_file.hpp"
+#include "run/engine_record.hpp"
 #include "run_setup.hpp"
 
 namespace headscope {
@@ -42,7 +43,7 @@ std::optional<Results> run_shard(const std::string& output, const Words& more = 
 }
 
 /// Of every analysis and five controls.
-constexpr int n_all_passes = 18;
+constexpr int n_all_passes = 19;
 
 /// Runs all shards until nothing is left to do; the order changes from pass to pass.
 void run_shards(const std::string& output, int n_shard, const Words& more = {}) {
@@ -100,6 +101,60 @@ TEST(Shards, WholeRunHoldsEveryAnalysis) {
   EXPECT_TRUE(whole_run().has("control/correlation"));
 }
 
+TEST(ShardEngines, AreThoseThatTheFirstProcessRecordedInTheFolder) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out"), record = output + "/engines.json";
+  const auto run = [&](const std::string& shard, const std::string& precision) {
+    Words arguments = shard_arguments(
+        output, {"--shard", shard, "--precision", precision, "--analyses", "correlation"});
+    arguments.insert(arguments.begin(), "run");
+    return test::run_headscope(arguments);
+  };
+  ASSERT_EQ(run("1/2", "high").exit_status, 0);
+  EngineRecord first = read_engine_record(output).value();
+  // As if the trial of the first process had found another engine.
+  const bool was_int16 = first.engines.differences == Engine::int16;
+  first.engines.differences = was_int16 ? Engine::float32 : Engine::int16;
+  write_engine_record(output, first);
+  ASSERT_EQ(run("2/2", "high").exit_status, 0);
+  EXPECT_EQ(read_engine_record(output)->engines, first.engines) << "the record stays";
+  const auto multiplies_by_int16 = [&](int shard) {
+    const std::string path = output + "/shards/" + std::to_string(shard) + "-of-2.pass-1.h5";
+    return arithmetic_text(read_pass_label(path).arithmetic).find("int16") != std::string::npos;
+  };
+  EXPECT_EQ(multiplies_by_int16(1), was_int16);
+  EXPECT_EQ(multiplies_by_int16(2), !was_int16);
+  const test::Finished other = run("2/2", "fast");
+  EXPECT_EQ(other.exit_status, 1);
+  EXPECT_EQ(other.err, "headscope: " + output +
+                           "/shards/1-of-2.pass-1.h5: --precision is high, but fast in this run\n");
+  EXPECT_EQ(read_engine_record(output)->request.at("--precision"), "high");
+}
+
+TEST(ShardEngines, OfAnEarlierRunAreReplacedWhereNothingHasBegun) {
+  const TemporaryDirectory folder;
+  write_engine_record(folder.path(), {.request = {{"model SHA-256", "of another model"}}});
+  Words arguments = shard_arguments(folder.path(), {"--shard", "1/2", "--analyses", "correlation"});
+  arguments.insert(arguments.begin(), "run");
+  const test::Finished finished = test::run_headscope(arguments);
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_NE(read_engine_record(folder.path())->request.at("model SHA-256"), "of another model");
+}
+
+TEST(ShardEngines, OfAMergeAndAResumedRunAreThoseOfItsPassFiles) {
+  const TemporaryDirectory folder;
+  const Words high{"--precision", "high", "--engine", "int16", "--analyses", "pruning"};
+  run_shards(folder.file("a"), 2, high);
+  const auto engine =
+      std::get<std::string>(merge({folder.file("a")}).attributes.at("precision_engine"));
+  EXPECT_EQ(engine, "int16");
+  RunOptions resumed;
+  resumed.restore(read_pass_label(pass_files(folder.file("a")).front()).options);
+  const RunSetup setup(resumed);
+  EXPECT_EQ(resumed.settings.engines,
+            (Engines{Engine::float32, Engine::int16, Engine::float32, Engine::int16}));
+}
+
 class ShardCount : public testing::TestWithParam<int> {};
 
 TEST_P(ShardCount, DoesNotChangeABitOfAnyAnalysis) {
@@ -114,7 +169,8 @@ TEST_P(ShardCount, DoesNotChangeABitOfAnyAnalysis) {
 }
 
 // Five documents in two uneven shards, in three, and in seven, two of them empty.
-INSTANTIATE_TEST_SUITE_P(Shards, ShardCount, testing::Values(2, 3, 7));
+INSTANTIATE_TEST_SUITE_P(Shards, ShardCount, testing::Values(3));
+INSTANTIATE_TEST_SUITE_P(Thorough, ShardCount, testing::Values(2, 7));
 
 TEST(Shards, OfLowPrecisionDoNotChangeABitEither) {
   for (const char* precision : {"high", "fast"}) {

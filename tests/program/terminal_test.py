@@ -104,6 +104,11 @@ class Progress(unittest.TestCase):
                 last = percent
 
 
+def without_speeds(text):
+    """Text without the speeds of engines, which every call measures."""
+    return re.sub(r"(?<=int16|oat16)(\s)\d+\.\d+", r"\1", text)
+
+
 @unittest.skipUnless(has_terminals(), "no pseudo terminal can be made here")
 class Text(unittest.TestCase):
     SHOWN = [("stdout", "--help"), ("stdout", "help", "run"), ("stdout", "list"), ("stdout", "inspect", PROJECT / "data/default-model.h5"),
@@ -133,7 +138,7 @@ class Text(unittest.TestCase):
             if stream == "stderr":
                 self.assertEqual(plain.count("\n"), 1)
             narrow = self.shown(40, stream, *arguments, NO_COLOR="1")
-            self.assertEqual(narrow.split(), plain.split())
+            self.assertEqual(without_speeds(narrow).split(), without_speeds(plain).split())
 
     def test_is_bold_or_coloured_only_where_that_is_wanted(self):
         for stream, *arguments in self.SHOWN:
@@ -143,7 +148,7 @@ class Text(unittest.TestCase):
                 self.assertNotIn("\x1b", self.shown(60, stream, *arguments, TERM="dumb"))
                 styled = self.shown(60, stream, *arguments, NO_COLOR="")
                 self.assertRegex(styled, r"\x1b\[1(;31)?m")
-                self.assertEqual(without_escapes(styled), plain)
+                self.assertEqual(without_speeds(without_escapes(styled)), without_speeds(plain))
         self.assertIn("\x1b[1;31mheadscope:\x1b[0m", self.shown(60, "stderr", "run", "--modle"))
 
 
@@ -155,7 +160,7 @@ class Manual(unittest.TestCase):
 
     def test_has_every_command_and_option(self):
         page = output("help", "--man").replace("\\-", "-")
-        self.assertEqual(len(COMMANDS), 9)
+        self.assertEqual(len(COMMANDS), 10)
         for command in COMMANDS:
             section = re.search(rf"^\.SS {command}\b.*?(?=^\.S[SH] )", page, re.MULTILINE | re.DOTALL).group()
             for option in options_of(command):

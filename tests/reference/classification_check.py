@@ -323,6 +323,16 @@ def largest_words(W, tokens_of):
     return largest
 
 
+CLASSES = ("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "SCONJ", "SYM", "VERB", "X")
+
+
+def nearest_class(words, later, earlier):
+    """The part of speech of the earlier word if it is the last of its kind before the later; None otherwise, and for PUNCT."""
+    upos = words[earlier]["upos"]
+    last = max(i for i in range(later) if words[i]["upos"] == upos)
+    return upos if upos in CLASSES and last == earlier else None
+
+
 RULES = ("nearest", "completed_last", "same_form", "agreement")
 PRONOUNS = {form: agreement for agreement, forms in {
     ("Masc", "Sing"): "he him his himself", ("Fem", "Sing"): "she her hers herself", ("Neut", "Sing"): "it its itself",
@@ -427,6 +437,25 @@ def read_tokenizer(model_path, folder=None):
         return Tokenizer(json.loads(file["tokenizer/vocab"].asstr()[()]), file["tokenizer/merges"].asstr()[()])
 
 
+def word_class_heads(halves, shape, group):
+    """Heads of the type word_class; their classes are compared."""
+    even, odd = ratio(halves["even"]), ratio(halves["odd"])
+    nothing = np.full(shape, np.nan)
+
+    def values(of_half, name, missing):
+        return np.array([of_half.get((name, c), missing) for c in CLASSES])
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share, baseline = values(even, "word_class_share", nothing), values(even, "word_class_baseline", np.nan)[:, None, None]
+        multiple = np.nan_to_num(np.minimum(share / 0.5, share / (2 * baseline)), nan=-1.0)
+    chosen = multiple.argmax(axis=0)
+    score = np.take_along_axis(values(odd, "word_class_share", nothing), chosen[None], axis=0)[0]
+    threshold = np.maximum(0.5, 2 * values(odd, "word_class_baseline", np.nan)[chosen])
+    passed = score >= threshold
+    compare("word_class", np.where(passed, chosen, -1), group["word_class"][()])
+    return passed
+
+
 def main(results_path, model_path, corpus_path, tokenizer_folder=None):
     results = h5py.File(results_path)
     group = results["classification"]
@@ -473,12 +502,16 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
                 if w["head"] is not None and tokens_of[i] and tokens_of[w["head"]]]
         asked = references(document, tokens_of)
         pronoun_sentences = {w["sentence"] for w in words if w["upos"] == "PRON"}
+        class_of = {t: w["upos"] for w, ts in zip(words, tokens_of) for t in ts}
+        of_class = {c: np.array([class_of.get(t) == c for t in range(len(tokens))]) for c in CLASSES}
         kind = {t: int(w["sentence"] in pronoun_sentences) for w, ts in zip(words, tokens_of) for t in ts}
         T = len(tokens)
         sums = [halves["all"], halves["even" if d % 2 == 0 else "odd"]]
         for part in sums:
             for q in range(2, T):
                 part.add("delimiter_baseline", marks[1:q + 1].sum(), q)
+                for c in CLASSES:
+                    part.add(("word_class_baseline", c), of_class[c][1:q + 1].sum(), q)
                 part.add("distance_uniform", sum(q - k for k in range(1, q + 1)) / q, 1)
                 part.add("distance_furthest", q - 1, 1)
             n_earlier = 0
@@ -493,12 +526,16 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
             for later, earlier, relation, direction in arcs:
                 if relation not in ("", "root", "punct"):
                     part.add(("offset", relation, direction, later - earlier), 1, 0)
+                    if nearest_class(words, later, earlier):
+                        part.add(("class", relation, direction, nearest_class(words, later, earlier)), 1, 0)
                     part.add(("count", relation, direction), 1, 0)
         in_documents = {"at": d, "shape": n_document}
         if d % 2 == 1:
             for later, earlier, relation, direction in arcs:
                 by_document.add((relation, direction), 1, 0, **in_documents)
                 by_document.add((relation, direction, later - earlier), 1, 0, **in_documents)
+                if nearest_class(words, later, earlier):
+                    by_document.add((relation, direction, nearest_class(words, later, earlier)), 1, 0, **in_documents)
             for _, _, pronoun, right in asked:
                 by_document.add("pronoun", pronoun, 0, **in_documents)
                 for rule, is_right in zip(RULES, right):
@@ -508,6 +545,9 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
             scores, entropy = pattern_scores(A, marks, tokens, counts, first[unit])
             semantic = semantic_scores(A, tokens, model["wte.weight"], CounterRandom(seed, d).value(index))
             scores["semantic"] = semantic[0]
+            beyond_sink = np.tril(A)[2:, 1:]
+            for c in CLASSES:
+                scores["word_class_share", c] = (beyond_sink[:, of_class[c][1:]].sum(), beyond_sink.sum())
             for replicate, value in enumerate(semantic[1:]):
                 null.add(replicate, *value, at=unit, shape=shape)
             W = word_level(A, tokens_of)
@@ -539,6 +579,11 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
         compare(name, found[name], group[name][()])
     for name in ("offset_share", "offset_mass"):
         compare(name, [found[name, o] for o in range(9)], group[name][()])
+    for half, suffix in (("all", ""), ("odd", "_heldout")):
+        of_half = ratio(halves[half])
+        compare("word_class_share" + suffix, [of_half.get(("word_class_share", c), np.full(shape, np.nan)) for c in CLASSES],
+                group["word_class_share" + suffix][()])
+    compare("word_class_baseline", [found["word_class_baseline", c] for c in CLASSES], group["word_class_baseline"][()])
     compare("sentence_sink", [found["sentence_sink", w] for w in (0, 1)], group["sentence_sink"][()])
     compare("sentence_entropy", [found["sentence_entropy", w] for w in (0, 1)], group["sentence_entropy"][()])
     compare("unaligned_words", unaligned, group["unaligned_words"][()])
@@ -562,6 +607,9 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
     def offsets(half, relation, direction):
         return {key[3]: float(value[0]) for key, value in halves[half].items() if key[:3] == ("offset", relation, direction)}
 
+    def classes(half, relation, direction):
+        return {key[3]: float(value[0]) for key, value in halves[half].items() if key[:3] == ("class", relation, direction)}
+
     def share(part, whole):
         return part / whole if whole else np.full(np.shape(part), np.nan)
 
@@ -570,29 +618,45 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
 
     tests = [(r, d) for r in relations for d in (0, 1)]
     table = collections.defaultdict(list)
-    even_gain = []
+    even_gain, by_rule, best_classes = [], [], []
     for r, d in tests:
         everywhere = offsets("all", r, d)
         even, odd = ({o: n for o, n in offsets(half, r, d).items() if o <= 64} for half in ("even", "odd"))
         chosen = min(even, key=lambda o: (-even[o], o), default=None)
         best = min(odd, key=lambda o: (-odd[o], o != chosen, o), default=chosen or 0)
-        baseline = share(odd.get(best, 0.0), count("odd", r, d))
-        even_gain.append(share(hits("even", r, d), count("even", r, d)) - share(max(even.values(), default=0.0), count("even", r, d)))
+        even_classes, odd_classes = classes("even", r, d), classes("odd", r, d)
+        chosen_class = min(even_classes, key=lambda c: (-even_classes[c], c), default=None)
+        best_class = min(odd_classes, key=lambda c: (-odd_classes[c], c != chosen_class, c), default=chosen_class)
+        of_offset = share(odd.get(best, 0.0), count("odd", r, d))
+        of_class = share(odd_classes.get(best_class, 0.0), count("odd", r, d))
+        by_class = bool(of_class > of_offset)
+        baseline = max(of_offset, of_class)
+        best_even = max([*even.values(), *even_classes.values()], default=0.0)
+        even_gain.append(share(hits("even", r, d), count("even", r, d)) - share(best_even, count("even", r, d)))
         n = int(count("odd", r, d))
         cases = document_counts((r, d), n_document)
         table["relation_accuracy"].append(share(hits("all", r, d), count("all", r, d)))
         table["relation_count"].append(count("all", r, d))
-        table["relation_baseline"].append(share(max(everywhere.values(), default=0.0), count("all", r, d)))
+        by_rule.append([share(max(each.values(), default=0.0), count("all", r, d)) for each in (everywhere, classes("all", r, d))])
+        best_classes.append(best_class or "")
+        table["relation_baseline_rule"].append(by_class)
+        table["relation_baseline_heldout_offset"].append(float(of_offset))
+        table["relation_baseline_heldout_word_class"].append(float(of_class))
         table["relation_accuracy_heldout"].append(share(hits("odd", r, d), n))
         table["relation_baseline_heldout"].append(float(baseline))
         table["relation_count_heldout"].append(n)
         table["relation_offset"].append(best)
         table["relation_documents_heldout"].append((cases > 0).sum())
         table["relation_p"].append(paired_p(cases, document_counts((r, d, "hits"), (n_document,) + shape),
-                                            document_counts((r, d, best), n_document)))
+                                            document_counts((r, d, best_class if by_class else best), n_document)))
     for name, values in table.items():
         values = np.array(values)
         compare(name, values.reshape((len(relations), 2) + values.shape[1:]), group[name][()])
+    if relations:
+        compare("relation_baseline", np.moveaxis(np.array(by_rule), 1, 0).reshape(2, len(relations), 2), group["relation_baseline"][()])
+        stored = [c.decode() if isinstance(c, bytes) else c for c in group["relation_class"][()].ravel()]
+        if best_classes != stored:
+            FAILURES.append(f"relation_class: expected {best_classes}, got {stored}")
     q = adjusted(np.array(table["relation_p"]))
     compare("relation_q", q.reshape((len(relations), 2) + shape), group["relation_q"][()])
 
@@ -636,7 +700,7 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
         found["duplicate_token"] >= 0.4, inductions >= 0.4, found["rare_token"] >= 0.5, found["sink"] >= 0.9,
         (found["distance"] >= uniform + 0.25 * (furthest - uniform)) & (distance_low > uniform)] + [  # the effects themselves: effects_check.py
             (sign * group[name][()] >= 0.1) & (sign * (group[name][()] - group[name + "_null"][()]) > 0) & (group[name + "_q"][()] < 0.05)
-            for sign, name in ((1, "copy_effect"), (-1, "suppression_effect"))])
+            for sign, name in ((1, "copy_effect"), (-1, "suppression_effect"))] + [word_class_heads(halves, shape, group)])
     compare("type", expected, group["type"][()])
     return report_failures()
 

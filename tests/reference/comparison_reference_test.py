@@ -160,7 +160,9 @@ class Comparison(unittest.TestCase):
             np.testing.assert_allclose(self.found["type_share"].values[run][tested], typed.values[tested], rtol=1e-12)
             for name in ("loss", "prunable_share", "mean_abs_cosine", "mean_abs_cosine_difference", "entropy_median", "sink_mean"):
                 low, high = (self.found[name + bound].values[run] for bound in ("_ci_low", "_ci_high"))
-                self.assertTrue(np.all(low <= self.found[name].values[run]) and np.all(self.found[name].values[run] <= high), name)
+                found = self.found[name].values[run]
+                # Few control documents give no interval: NaN.
+                self.assertFalse(np.any(found < low) or np.any(found > high), name)
         self.assertEqual(list(self.found["run"].values), ["whole", "pruned"])
         self.assertGreater(self.found["loss"].values[1], self.found["loss"].values[0])
 

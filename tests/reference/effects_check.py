@@ -83,6 +83,11 @@ def prototype_keys(prototype, piece):
     if name == "word offset":
         for later in range(argument, len(piece["tokens_of"])):
             pair(later, later - argument)
+    elif name == "word class":
+        for later in range(len(piece["upos"])):
+            earlier = [i for i in range(later) if piece["upos"][i] == argument]
+            if earlier:
+                pair(later, earlier[-1])
     elif name == "syntactic":
         for later, earlier, relation, direction in piece["arcs"]:
             if (relation, direction) == argument:
@@ -92,6 +97,7 @@ def prototype_keys(prototype, piece):
             pair(word, max(antecedents))
     else:
         rarest = piece["rarest"]
+        class_of = {t: upos for upos, own in zip(piece["upos"], piece["tokens_of"]) for t in own}
         for q in range(T):
             copies = [k for k in range(1, q) if tokens[k] == tokens[q]] if q else []
             found = {
@@ -101,6 +107,7 @@ def prototype_keys(prototype, piece):
                 "duplicate": lambda: copies[-1:],
                 "induction": lambda: [k + 1 for k in copies if k + 1 < q][-1:],
                 "delimiter": lambda: [k for k in range(1, q + 1) if piece["marks"][k]][-1:],
+                "word_class": lambda: [k for k in range(1, q + 1) if class_of.get(k) == argument][-1:],
                 "rare": lambda: [k for k in range(1, q + 1) if tokens[k] == rarest[q]][-1:],
             }[name]()
             keys[q] = found
@@ -140,17 +147,21 @@ def label_and_control(group, types, layer, head, name):
     if name == "positional":
         label = (name, int(group["positional_offset"][layer, head]))
         rivals.append(("current_token", None))
+    if name == "word_class":
+        label = (name, group["upos"].asstr()[int(group["word_class"][layer, head])])
     if name == "syntactic":
         at = int(group["syntactic_relation"][layer, head]), int(group["syntactic_direction"][layer, head])
         label = (name, (group["relation"].asstr()[at[0]], at[1]))
-        if group["relation_offset"][at] > 0:
+        if group["relation_baseline_rule"][at] == 1:
+            rivals.append(("word class", group["relation_class"].asstr()[at]))
+        elif group["relation_offset"][at] > 0:
             rivals.append(("word offset", int(group["relation_offset"][at])))
     if name == "induction":
         rivals.append(("duplicate", None))
     if name == "duplicate":
         rivals.append(("induction", None))
     rivals += [("positional", 1), ("current_token", None), ("duplicate" if name == "sink" else "sink", None)]
-    kind = {"word offset": "positional"}
+    kind = {"word offset": "positional", "word class": "word_class"}
     for i, rival in enumerate(rivals):
         of = kind.get(rival[0], rival[0])
         if i == len(rivals) - 1 or (of != name and of not in own):
@@ -278,7 +289,7 @@ def main(results_path, model_path, corpus_path, tokenizer_folder="", only=""):
             arcs = [(max(i, w["head"]), min(i, w["head"]), w["relation"], 0 if i > w["head"] else 1)
                     for i, w in enumerate(part["words"]) if w["head"] is not None and tokens_of[i] and tokens_of[w["head"]]]
             pieces.append({"document": d, "tokens": np.array(tokens), "tokens_of": tokens_of, "arcs": arcs,
-                           "asked": references(part, tokens_of),
+                           "asked": references(part, tokens_of), "upos": [w["upos"] for w in part["words"]],
                            "marks": [False] + [is_punctuation(part["text"], held) for held in characters[1:]]})
     counts = collections.Counter(t for piece in pieces for t in piece["tokens"].tolist())
     for piece in pieces:

@@ -18,14 +18,14 @@ TEST(HeadTable, HasARowPerHeadWithItsTypesAndAllScores) {
   group.add_dimension(Dimension::count("head", 1));
   group.add_dimension(Dimension::count("offset", 2));
   group.add_dimension(Dimension::labels("type_name", {"sink", "long_range"}));
-  group.add_dimension(Dimension::count("relation", 17));
+  group.add_dimension(Dimension::count("relation", 25));
   const auto real = [&](const char* name, std::vector<std::string> axes, Array values) {
     group.add({name, std::move(axes), "1", name}, std::move(values));
   };
   group.add({"rest", "layer head", "1", "rest", own_definition, "documents resampled"},
             std::vector<Estimate>{{0.5, 0.25, 0.75}, {std::nan(""), std::nan(""), std::nan("")}});
   real("share", {"offset", "layer", "head"}, Array({2, 2, 1}, {1, 2, 3, 4}));
-  real("accuracy", {"relation", "layer", "head"}, Array({17, 2, 1}, 0.5));
+  real("accuracy", {"relation", "layer", "head"}, Array({25, 2, 1}, 0.5));
   real("nothing", {"layer", "head"}, Array({2, 1}, std::nan("")));
   real("total", {}, Array(Shape{}, 7));
   group.add(Declaration::flag("type", "type_name layer head", {"no", "yes"}, "types"),

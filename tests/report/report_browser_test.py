@@ -115,11 +115,17 @@ class HeadMap(InABrowser):
                          ["Po positional 2", "In induction 1", "· no type 4"])
         label = self.browser.evaluate(
             f"document.querySelector('#head-map [data-head-index=\"{L1H2}\"]').ariaLabel")
-        self.assertEqual(label, "L1H2, induction, positional (offset 1)")
+        self.assertEqual(label, "L1H2, induction (does not explain its effect), positional (offset 1)")
 
     def dimmed(self):
         return self.browser.evaluate(
             "Array.from(document.querySelectorAll('#head-map td .dimmed'), (node) => Number(node.dataset.headIndex))")
+
+    def test_labels_that_explain_nothing_are_hatched(self):
+        hatched = self.browser.evaluate("""Array.from(document.querySelectorAll("#head-map td .unexplained"), (field) => (
+            [Number(field.closest("button").dataset.headIndex), field.textContent]))""")
+        self.assertEqual(hatched, [[L1H2, "In"]])
+        self.assertIn("hatched: the label does not explain", self.text("#head-map-legend"))
 
     def test_the_legend_filters(self):
         self.browser.click("#head-map-legend li:nth-child(2) button")
@@ -130,7 +136,11 @@ class HeadMap(InABrowser):
         self.assertEqual(self.dimmed(), [])
 
     def test_colours_by_any_score(self):
-        self.choose("#head-map-score", "loss increase, zero")
+        self.choose("#head-map-score", "loss increase")
+        self.assertEqual(self.texts("#head-map-label option"), ["zero", "mean"])
+        self.choose("#head-map-label", "mean")
+        self.assertEqual(self.texts("#head-map td button")[0], "–")
+        self.choose("#head-map-label", "zero")
         self.assertEqual(self.texts("#head-map td button")[L1H2], "2.5")
         red, green, blue = self.browser.evaluate(f"""getComputedStyle(
             document.querySelector('#head-map [data-head-index="{L1H2}"]')).backgroundColor
@@ -148,6 +158,68 @@ class HeadMap(InABrowser):
             (name) => isAuxiliary({ name })) && !isAuxiliary({ name: "rare_token" })"""))
 
 
+class Tabs(InABrowser):
+    def shown(self):
+        return self.texts("#tabs > [role='tabpanel']:not([hidden])")
+
+    def test_choose_what_stands_beside_the_map(self):
+        self.assertEqual(self.texts("#tabs [role='tab']"), ["Heads", "Patterns", "Tasks and circuits"])
+        self.browser.click("#tasks-tab-button")
+        self.assertIn("recurring name", self.shown()[0])
+        self.assertEqual(len(self.shown()), 1)
+        self.press("ArrowLeft")
+        self.assertTrue(self.browser.evaluate("document.getElementById('model-view').checkVisibility()"))
+        self.assertEqual(self.focused(), "Patterns")
+
+    def test_a_head_of_the_map_opens_beside_it_and_one_of_the_text_over_the_page(self):
+        self.browser.view(1440, 900)
+        self.browser.click("#tasks-tab-button")
+        self.click_head(L1H2)
+        self.assertTrue(self.browser.evaluate("document.getElementById('heads-tab').contains(headPanel.node)"))
+        self.assertGreater(self.place("#head-panel")[0], self.browser.evaluate(
+            "document.getElementById('head-map').getBoundingClientRect().right"))
+        self.browser.click("#group-pruning p button.head")
+        self.assertTrue(self.browser.evaluate("headPanel.node.parentElement === document.body"))
+        self.assertEqual(self.shown_head(), "Head L1H2")
+
+    def test_tasks_of_several_groups_are_one_table(self):
+        rows = self.browser.evaluate("Array.from(document.querySelectorAll('#tasks tbody tr'), (row) => Array.from(row.cells, (cell) => cell.textContent))")
+        self.assertEqual(rows, [["recurring name", "94\u00a0%", "L1H2 (40\u00a0%)", "12"], ["agreement", "80\u00a0%", "none", "–"]])
+
+
+class FirstScreen(InABrowser):
+    """What is seen without scrolling."""
+
+    def reports(self):
+        return [REPORT] + [os.path.join(os.path.dirname(REPORT), f"{shape}", "report.html") for shape in ("12x12", "24x16", "30x9")]
+
+    def test_has_the_map_the_sentences_and_the_tabs(self):
+        for path in self.reports():
+            self.browser.view(1440, 900)
+            self.browser.open(path)
+            bottoms = self.browser.evaluate("""["#head-map tbody", ".findings", ".tab-list"].map((part) => (
+                document.querySelector(part)?.getBoundingClientRect().bottom ?? 0))""")
+            self.assertLessEqual(max(bottoms), 900, path)
+            self.assertEqual(self.browser.evaluate("""(() => {
+                const box = document.querySelector("#head-map .wide");
+                return box.scrollWidth - box.clientWidth;
+            })()"""), 0, path)
+
+    def test_of_a_phone_has_the_sentences_then_the_map_then_the_tabs(self):
+        self.browser.view(390, 844)
+        tops = [self.place(part)[1] for part in (".findings", "#head-map", ".tab-list")]
+        self.assertEqual(tops, sorted(tops))
+
+    def test_says_it_in_120_words(self):
+        words = " ".join(self.texts(".findings > li")).split()
+        self.assertLessEqual(len(words), 120)
+        self.assertEqual(self.texts(".findings > li > strong"), ["Model.", "Attention.", "Effect.", "Next."])
+        self.assertIn("L0H1 attends by position.", self.text(".findings"), "the last description's sentence")
+
+    def test_nothing_is_built_before_it_is_opened(self):
+        self.assertEqual(self.texts(".numbers table, #all-heads table"), [])
+
+
 class Search(InABrowser):
     def search(self, text):
         self.type_into("#head-search", text)
@@ -163,6 +235,8 @@ class Search(InABrowser):
         found = self.search("nsubj")
         self.assertRegex(found[0], r"^Relations it finds best: nsubj, dependent to headL0H0 75\s%")
         self.assertRegex(self.search("loss increase, z")[0], "^Largest loss increase, zeroL1H2 2.5")
+        self.search("loss increase, m")
+        self.assertEqual(self.browser.evaluate("document.querySelectorAll('#head-map td .dimmed').length"), 1, "one head has no value")
         self.assertEqual(self.search("nothing of the kind"), ["No head, type, relation or score of this name."])
 
     def test_shows_the_found_on_the_map(self):
@@ -414,6 +488,10 @@ class PatternView(InABrowser):
 
 
 class ModelView(InABrowser):
+    def setUp(self):
+        super().setUp()
+        self.browser.click("#model-view-button")
+
     def test_pictures_open_their_heads(self):
         self.assertEqual(len(self.texts("#model-view td button")), 6)
         self.browser.click(f'#model-view [data-head-index="{L1H1}"]')
@@ -435,6 +513,10 @@ class ModelView(InABrowser):
 
 
 class Figures(InABrowser):
+    def setUp(self):
+        super().setUp()
+        self.browser.evaluate("document.querySelectorAll('.more-figures').forEach((each) => { each.open = true; })")
+
     def pointed(self, name, panel, across, down):
         self.browser.mouse("mouseMoved", *self.point_in_figure(name, panel, across, down))
         return self.texts("#tooltip:not([hidden]) div")
@@ -531,6 +613,10 @@ class Figures(InABrowser):
 
 class Graphs(InABrowser):
     CIRCUIT = "#figure-graph"
+
+    def setUp(self):
+        super().setUp()
+        self.browser.evaluate("document.querySelectorAll('.more-figures').forEach((each) => { each.open = true; })")
 
     def circle(self, node):
         return f'{self.CIRCUIT} .overlay .node[aria-label^="{node},"]'
@@ -720,7 +806,7 @@ class Reading(InABrowser):
         for width in (1920, 1720):
             self.browser.view(width, 1000)
             for heads in ([L1H2], [L1H2, L0H0]):
-                self.browser.evaluate(f"headPanel.open({heads})")
+                self.browser.evaluate(f"headPanel.besideMap = false; headPanel.open({heads})")
                 right, left, text = self.browser.evaluate("""[document.getElementById("main").getBoundingClientRect().right,
                     document.getElementById("head-panel").getBoundingClientRect().left,
                     document.getElementById("main").getBoundingClientRect().width]""")
@@ -730,11 +816,6 @@ class Reading(InABrowser):
     def test_a_type_is_said_in_plain_words(self):
         self.click_head(L1H2)
         self.assertIn("On repeated text it attends to what followed the last time.", self.text("#head-panel .reason"))
-
-    def test_every_type_has_its_sentence(self):
-        for layers, heads in ((12, 12),):
-            self.browser.open(os.path.join(os.path.dirname(REPORT), f"{layers}x{heads}", "report.html"))
-            self.assertEqual(self.browser.evaluate("headData.types.names.filter((name) => !typeSentences[name])"), [])
 
     def test_examples_have_arrows_and_a_legend(self):
         head_index = self.browser.evaluate("headData.examples.findIndex((list) => list.length > 0)")
@@ -805,7 +886,7 @@ class Reading(InABrowser):
 
 class LargeModels(InABrowser):
     def test_show_every_head_and_stay_small(self):
-        for layers, heads in ((12, 12), (24, 16)):
+        for layers, heads in ((12, 12), (24, 16), (30, 9)):
             path = os.path.join(os.path.dirname(REPORT), f"{layers}x{heads}", "report.html")
             self.assertLess(os.path.getsize(path), 10_000_000)
             self.browser.open(path)
@@ -929,16 +1010,17 @@ class Everyone(InABrowser):
                 self.assertTrue(node["name"]["value"], node)
 
     def test_nothing_scrolls_sideways(self):
-        for width in (1200, 800, 400):
+        for width in (1920, 1440, 1024, 800, 390):
             self.browser.view(width, 900)
-            for head_index in (None, L0H1):
-                if head_index is not None:
-                    self.browser.evaluate(f"headPanel.open([{head_index}])")
-                for box in ("document.documentElement", "document.getElementById('head-panel')"):
-                    self.assertLessEqual(
-                        self.browser.evaluate(f"{box}.scrollWidth - {box}.clientWidth"), 0,
-                        (width, head_index, box))
-            self.browser.evaluate("headPanel.close()")
+            for beside in ("true", "false"):
+                for head_index in (None, L0H0, L0H1, L1H1, L1H2):
+                    if head_index is not None:
+                        self.browser.evaluate(f"headPanel.besideMap = {beside}; headPanel.open([{head_index}])")
+                    for box in ("document.documentElement", "document.getElementById('head-panel')"):
+                        self.assertLessEqual(
+                            self.browser.evaluate(f"{box}.scrollWidth - {box}.clientWidth"), 0,
+                            (width, head_index, box))
+                self.browser.evaluate("headPanel.close()")
 
     def test_dark_and_light_are_readable(self):
         for dark in (False, True):

@@ -105,6 +105,33 @@ TEST(HeadData, ListsEveryRowAboveItsBaselineBestFirst) {
   EXPECT_EQ(table["byHead"][0], json::array());
 }
 
+TEST(HeadData, SaysFirstWhatAnAnalysisSaysOfAHeadWithItsPlaces) {
+  Results results = test::results_sample();
+  ResultsGroup said;
+  said.name = "said";
+  said.add_dimension(Dimension::count("layer", 2));
+  said.add_dimension(Dimension::count("head", 3));
+  said.add_dimension(Dimension::count("example", 2));
+  said.add_dimension(Dimension::count("mark", 4));
+  std::vector<std::string> text(6), places(12);
+  Array marks({2, 3, 2, 4}, -1);
+  text[4] = "Attends by position.";
+  places[9] = "the cat sat";
+  marks(1, 1, 1, 0) = 8;
+  marks(1, 1, 1, 1) = 11;
+  said.add({"text", "layer head", "1", "t", "r", "", Variable::Type::text}, text);
+  said.add({"places", "layer head example", "1", "p", "r", "", Variable::Type::text}, places);
+  said.add(Declaration::whole("marks", "layer head example mark", "m"), marks);
+  results.groups.push_back(said);
+  const std::vector<Presentation> presentations{
+      {.group = "said", .summaries = {{"text", "Places", "places", "marks"}}}};
+  const json summaries = json::parse(head_data_json(results, presentations))["summaries"];
+  ASSERT_EQ(summaries.size(), 6U);
+  EXPECT_EQ(summaries[0], json::array());
+  EXPECT_EQ(summaries[4], json::parse(R"([{"text": "Attends by position.", "title": "Places",
+      "places": [{"text": "the cat sat", "query": [8, 11], "target": [-1, -1], "found": true}]}])"));
+}
+
 TEST(HeadData, SectionsFollowThePresentationsAndJoinUnderOneTitle) {
   Results results = test::results_sample();
   ResultsGroup late;
@@ -128,6 +155,23 @@ TEST(HeadData, SectionsFollowThePresentationsAndJoinUnderOneTitle) {
   }
   EXPECT_THAT(titles, ElementsAre("What pruning it costs", "Where it attends", "Last"));
   EXPECT_THAT(listed, ElementsAre("loss_increase", "loss_increase", "sink", "share"));
+}
+
+TEST(HeadData, VariablesWithTooManyValuesAHeadAreNamed) {
+  Results results = test::results_sample();
+  ResultsGroup& group = results.group("classification");
+  for (const std::size_t n : {most_head_slices, most_head_slices + 1}) {
+    const std::string name = "values_" + std::to_string(n);
+    group.add_dimension(Dimension::count(name, n));
+    group.add(real_variable("by_" + name, {name, "layer", "head"}, {n, 2, 3}));
+  }
+  const json data = json::parse(head_data_json(results, test::sample_presentations()));
+  const auto n_listed = std::ranges::count_if(
+      data["scores"], [](const json& score) { return score["name"] == "by_values_24"; });
+  EXPECT_EQ(n_listed, 24);
+  ASSERT_EQ(data["leftOut"].size(), 1u);
+  EXPECT_EQ(data["leftOut"][0]["name"], "by_values_25");
+  EXPECT_EQ(data["leftOut"][0]["values"], 25);
 }
 
 TEST(HeadData, NearestHeadsAreListedByLabelAlongRowsOrColumns) {
@@ -270,8 +314,8 @@ TEST(Findings, CountOneDocumentAsOne) {
   std::vector<Description> descriptions = describe(results, test::sample_presentations());
   descriptions.back().model_size = "2.321 million parameters";
   EXPECT_EQ(findings(results, descriptions)[0].text,
-            "tiny <b>.h5 has 2 layers of 3 heads and 2.321 million parameters. It was watched "
-            "reading 28,830 tokens in 1 document; its loss is 3.2 nats per token.");
+            "tiny <b>.h5 has 2 layers of 3 heads and 2.321 million parameters. It read "
+            "28,830 tokens in 1 document; its loss is 3.2 nats per token.");
 }
 
 TEST(Findings, WithoutDescriptionsAreTheModelAndTheClaims) {

@@ -25,7 +25,7 @@ inline std::string label_of(Engine engine) {
 /// What the forward pass of a batch leaves in each layer.
 inline Activations activations_of(const Model& model, const SequenceBatch& batch,
                                   const ComputeContext& context = {}) {
-  Activations activations(model.config.n_layer);
+  Activations activations(model.config);
   LayerObserver* const observers[] = {&activations};
   Forward(model, context).run(batch, observers);
   return activations;

@@ -153,6 +153,14 @@ ResultsGroup classification() {
   std::fill_n(about.begin(), 6, "offset 1");
   group.add({"type_about", by_type, "1", "What it is about"}, about);
   group.add({"type_rule", "head_type", "1", "The rule"}, {"rule of positional", hostile});
+  group.add(
+      {"type_sentence", "head_type", "1", "What it does"},
+      std::vector<std::string>{"It attends to the token before.",
+                               "On repeated text it attends to what followed the last time."});
+  Array unexplained({2, 2, 3});
+  unexplained(1, 1, 2) = 1;  // induction, L1H2
+  group.add(Declaration::flag("unexplained", "head_type layer head", {"no", "yes"}, "Unexplained"),
+            unexplained);
   return group;
 }
 
@@ -260,25 +268,29 @@ Results results_sample() {
 }
 
 std::vector<Presentation> sample_presentations() {
-  const auto say = [](std::vector<Finding> findings, const std::string& model_loss) {
-    return [findings = std::move(findings), model_loss](const Results&) {
-      Description description;
-      description.findings = findings;
-      description.model_loss = model_loss;
-      return description;
-    };
+  const auto say = [](Description description) {
+    return [description = std::move(description)](const Results&) { return description; };
   };
+  Description pruning, classification;
+  pruning.add("Pruning one head", "Setting L1H2 to zero costs most. " + hostile);
+  pruning.model_loss = "its loss is 3.2 nats per token";
+  pruning.headline = {.attend_by = "Heads attend by nothing.",
+                      .matter = "L1H2 matters most.",
+                      .explained = "",
+                      .look_next = "Look next at L1H2."};
+  pruning.tasks = {{"accuracy", "heads that it needs"},
+                   {{"recurring name", {"94 %", "L1H2 (40 %)"}}, {"agreement", {"80 %", "none"}}}};
+  classification.add("Jobs", "2 of 6 heads have a job that passes its threshold.");
+  classification.add("Attention sink", "L0H1 parks the most.", {"L0H1: 40 %.", "Text: " + hostile});
+  classification.headline.attend_by = "L0H1 attends by position.";
+  classification.found = "Two heads have a job.";
+  classification.tasks = {{"edges"}, {{"recurring name", {"12"}}}};
   return {{.group = "pruning",
-           .describe = say({{"Pruning one head", "Setting L1H2 to zero costs most. " + hostile}},
-                           "its loss is 3.2 nats per token"),
+           .describe = say(pruning),
            .scores = {{"What pruning it costs", {"loss_increase"}}},
            .edges = {{"What it reads", "Largest.", "edge", "edge_q", 0.05, "has_edges"}}},
           {.group = "classification",
-           .describe = say(
-               {{"Jobs",
-                 "2 of 6 heads have a job that passes its threshold: 2 positional, 1 induction."},
-                {"Attention sink", "L0H1 parks the most.", {"L0H1: 40 %.", "Text: " + hostile}}},
-               ""),
+           .describe = say(classification),
            .scores = {{"Where it attends", {"sink"}}},
            .tables = {{"Relations it finds best",
                        {"Relation", "Held-out accuracy", "Best fixed offset", "Arcs"},
@@ -286,7 +298,14 @@ std::vector<Presentation> sample_presentations() {
                        "baseline",
                        "arcs",
                        "tested"}},
-           .reasons = {"type_rule", "type_score", "type_baseline", "type_threshold", "type_about"}},
+           .reasons = {"type_rule",
+                       "type_sentence",
+                       "type_score",
+                       "type_baseline",
+                       "type_threshold",
+                       "type_about",
+                       {},
+                       "unexplained"}},
           {.group = "correlation",
            .nearest = {{.title = "Write most alike (cosine)",
                         .variable = "cosine_all",

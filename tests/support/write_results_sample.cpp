@@ -41,7 +41,8 @@ void write_figures_and_report(const headscope::Results& results,
 }  // namespace
 
 /// Writes the sample results, their tables and a report with every sample figure to a folder, and
-/// reports of large models to `12x12` and `24x16` in it. Tests read them with other programs.
+/// reports of large models to `12x12`, `24x16` and `30x9` in it. Tests read them with other
+/// programs.
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   namespace fs = std::filesystem;
@@ -59,7 +60,7 @@ int main(int argc, char** argv) {
     }
     write_figures_and_report(results, headscope::test::sample_presentations(), std::move(figures),
                              folder);
-    for (const auto& [n_layer, n_head] : {std::pair{12, 12}, std::pair{24, 16}}) {
+    for (const auto& [n_layer, n_head] : {std::pair{12, 12}, std::pair{24, 16}, std::pair{30, 9}}) {
       const headscope::Results large = headscope::test::large_results(
           static_cast<std::size_t>(n_layer), static_cast<std::size_t>(n_head));
       const std::string name = std::to_string(n_layer) + "x" + std::to_string(n_head);

@@ -5,7 +5,6 @@
 
 #include "base/label_text.hpp"
 #include "base/utf8.hpp"
-#include "classification/types/evidence.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -50,15 +49,18 @@ const VariableTable example_variables{
 
 // Records and texts of a document.
 constexpr const char *text_name = "example_text", *sentence_name = "example_sentence",
-                     *relations_name = "example_relations", *cases_name = "example_cases";
+                     *class_name = "example_class", *choices_name = "example_choices",
+                     *cases_name = "example_cases";
 
-// Numbers of one case: type, relation's place among the texts, query, word, targets.
-void append_case(const ExampleCase& example, std::size_t relation, std::vector<double>& numbers) {
+// Numbers of one case: type, choice's place among the texts, whether the sink counts, query, word,
+// targets.
+void append_case(const ExampleCase& example, std::size_t choice, std::vector<double>& numbers) {
   const auto add = [&](Index index) {
     numbers.push_back(index == no_position ? -1 : static_cast<double>(index));
   };
-  add(static_cast<Index>(example.type));
-  add(relation);
+  add(example.type);
+  add(choice);
+  add(Index{example.includes_sink});
   add(example.query);
   add(example.word);
   add(example.targets.size());
@@ -75,12 +77,16 @@ ExampleDocument kept_example(const Statistics& statistics, std::uint64_t documen
   for (const double number : statistics.record(sentence_name, document).values) {
     example.sentence.push_back(index_of(number));
   }
-  const std::vector<std::string>& relations = statistics.texts(relations_name, document);
+  for (const double number : statistics.record(class_name, document).values) {
+    example.token_class.push_back(index_of(number));
+  }
+  const std::vector<std::string>& choices = statistics.texts(choices_name, document);
   const std::vector<double>& numbers = statistics.record(cases_name, document).values;
   for (auto next = numbers.begin(); next != numbers.end();) {
     ExampleCase each;
-    each.type = static_cast<HeadType>(*next++);
-    each.relation = relations[static_cast<std::size_t>(*next++)];
+    each.type = index_of(*next++);
+    each.choice = choices[static_cast<std::size_t>(*next++)];
+    each.includes_sink = *next++ == 1;
     each.query = index_of(*next++);
     each.word = index_of(*next++);
     const auto n_target = static_cast<std::size_t>(*next++);
@@ -162,8 +168,8 @@ struct PlacedCase {
 
 class ExampleChooser {
  public:
-  ExampleChooser(const Statistics& statistics, const ResultsGroup& group)
-      : statistics_(statistics), group_(group) {
+  ExampleChooser(const HeadTypeList& types, const Statistics& statistics, const ResultsGroup& group)
+      : types_(types), statistics_(statistics), group_(group) {
     const Shape& shape = group.values("type").shape;
     n_layer_ = shape[1];
     n_head_ = shape[2];
@@ -175,94 +181,50 @@ class ExampleChooser {
   }
 
   ExampleRows choose() {
-    for (std::size_t head_index = 0; head_index < n_layer_ * n_head_; ++head_index) {
-      for (std::size_t i = 0; i < n_head_type; ++i) {
-        const auto type = static_cast<HeadType>(i);
-        if (is_of_type(group_, type, head_index))
-          choose_of(type, HeadIndex::of(head_index, n_head_));
+    const Array& is_type = group_.values("type");
+    for (Index head_index = 0; head_index < n_layer_ * n_head_; ++head_index) {
+      for (Index type = 0; type < types_.size(); ++type) {
+        if (is_type.values[type * n_layer_ * n_head_ + head_index] == 1)
+          choose_of(type, head_index);
       }
     }
     return rows_;
   }
 
  private:
-  /// A type of a head and what that label is about.
-  struct Label {
-    HeadType type;
-    std::string about;     // as `type_about`
-    Index offset = 0;      // of a positional head
-    std::string relation;  // that a syntactic head claims
-  };
-
-  Label label_of(HeadType type, HeadIndex head) const {
-    const Index head_index = head.flat(n_head_);
-    const auto place = static_cast<std::size_t>(type) * n_layer_ * n_head_ + head_index;
-    Label label{type, group_.variable("type_about").text[place], 0, ""};
-    if (type == HeadType::positional) {
-      label.offset = index_of(group_.values("positional_offset").values[head_index]);
-    }
-    if (type == HeadType::syntactic) {
-      label.relation = relation_text(group_, passed_relations(group_, head_index).front());
-    }
-    return label;
-  }
-
-  /// What a head with the label seeks in a case.
-  std::vector<Index> targets_of(const Label& label, std::uint64_t document, HeadIndex head,
-                                const ExampleCase& each) const {
-    const Index query = each.query;
-    if (label.type == HeadType::suppressing) {
-      const Array& lowered = statistics_.record(example_lowered, document);
-      const Index key = index_of(lowered(head.layer, head.head, query));
-      return key == no_position ? std::vector<Index>() : std::vector<Index>{key};
-    }
-    if (label.type == HeadType::positional || label.type == HeadType::current_token) {
-      if (query < 1 + label.offset) return {};
-      return {query - label.offset};
-    }
-    if (label.type != HeadType::long_range) return each.targets;
-    // Keys as far back as the rule asks of the mean distance, for this query.
-    const double furthest = static_cast<double>(query - 1),
-                 threshold = long_range_threshold(furthest / 2, furthest);
-    std::vector<Index> targets;
-    for (Index key = 1; static_cast<double>(query - key) >= threshold; ++key) {
-      targets.push_back(key);
-    }
-    return targets;
-  }
-
-  void choose_of(HeadType type, HeadIndex head) {
-    const Label label = label_of(type, head);
+  void choose_of(Index type, Index head_index) {
     std::vector<PlacedCase> found, missed;
-    for (const PlacedCase& each : cases_of(label, head)) {
+    for (const PlacedCase& each : cases_of(type, head_index)) {
       (each.found ? found : missed).push_back(each);
     }
     std::set<std::pair<std::uint64_t, Index>> used;
-    add_first(found, most_found, head, label, used);
-    add_first(missed, most_missed, head, label, used);
+    add_first(found, most_found, head_index, type, used);
+    add_first(missed, most_missed, head_index, type, used);
   }
 
-  std::vector<PlacedCase> cases_of(const Label& label, HeadIndex head) const {
-    const HeadType type = label.type;
-    const bool at_any_query = type == HeadType::positional || type == HeadType::current_token ||
-                              type == HeadType::long_range || type == HeadType::suppressing;
-    const HeadType kind = at_any_query ? HeadType::positional : type;
+  std::vector<PlacedCase> cases_of(Index type, Index head_index) const {
+    const TypeExamples& examples = types_[type].examples;
+    const Index kind = examples.cases ? type : no_position;
+    const std::string choice = examples.choice ? examples.choice(group_, head_index) : "";
+    const HeadIndex head = HeadIndex::of(head_index, n_head_);
     std::vector<PlacedCase> placed;
     for (const auto& [document, example] : documents_) {
       const Array& attended = statistics_.record(example_attended, document);
+      const Array& lowered = statistics_.record(example_lowered, document);
+      const SeenHead seen{group_, head_index, example, [&](Index query) {
+                            return index_of(lowered(head.layer, head.head, query));
+                          }};
       for (std::size_t i = 0; i < example.cases.size(); ++i) {
         const ExampleCase& each = example.cases[i];
-        if (each.type != kind || each.relation != label.relation) continue;
-        // The excerpt must show the token that comes next.
-        const std::vector<Index>& sentence = example.sentence;
-        if (type == HeadType::copying && sentence[each.query + 1] != sentence[each.query]) continue;
-        const std::vector<Index> targets = targets_of(label, document, head, each);
+        if (each.type != kind || each.choice != choice) continue;
+        const std::vector<Index> targets =
+            examples.targets ? examples.targets(each, seen) : each.targets;
         if (targets.empty()) continue;
         const Index at = index_of(attended(head.layer, head.head, i));
         const bool found = std::ranges::find(targets, at) != targets.end();
         const Index target = found ? at : targets.back();
         // The sink is never shown.
-        if (type != HeadType::sink && target + furthest_shown < each.query) continue;
+        if (!each.includes_sink && target + furthest_shown < each.query) continue;
         placed.push_back({document, &example, &each, target, at, found});
       }
     }
@@ -270,8 +232,8 @@ class ExampleChooser {
   }
 
   // Prefers sentences not used yet.
-  void add_first(const std::vector<PlacedCase>& cases, std::size_t most, HeadIndex head,
-                 const Label& label, std::set<std::pair<std::uint64_t, Index>>& used) {
+  void add_first(const std::vector<PlacedCase>& cases, std::size_t most, Index head_index,
+                 Index type, std::set<std::pair<std::uint64_t, Index>>& used) {
     std::size_t n = 0;
     for (const PlacedCase& each : cases) {
       if (n == most) return;
@@ -279,22 +241,24 @@ class ExampleChooser {
       const Index sentence = each.example->sentence[query];
       const Index place = sentence == no_position ? query / tokens_before : sentence;
       if (!used.emplace(each.document, place).second) continue;
-      add(each, head, label);
+      add(each, head_index, type);
       ++n;
     }
   }
 
-  void add(const PlacedCase& each, HeadIndex head, const Label& label) {
+  void add(const PlacedCase& each, Index head_index, Index type) {
     const Index query = each.found_in->query;
-    // An induction head's target follows an earlier copy of the query, which is shown too.
-    const Index copy = label.type == HeadType::induction ? each.target - 1 : no_position;
-    const Excerpt excerpt(*each.example, query, {each.target, each.attended, copy});
+    const HeadIndex head = HeadIndex::of(head_index, n_head_);
+    const auto& also_shown = types_[type].examples.also_shown;
+    const Index beside = also_shown ? also_shown(each.target) : no_position;
+    const Excerpt excerpt(*each.example, query, {each.target, each.attended, beside});
     rows_.layer.push_back(static_cast<double>(head.layer));
     rows_.head.push_back(static_cast<double>(head.head));
     rows_.document.push_back(static_cast<double>(each.document));
     rows_.found.push_back(each.found ? 1 : 0);
-    rows_.type.emplace_back(head_type_name(label.type));
-    rows_.about.push_back(label.about);
+    rows_.type.push_back(types_[type].name);
+    rows_.about.push_back(
+        group_.variable("type_about").text[type * n_layer_ * n_head_ + head_index]);
     rows_.text.push_back(excerpt.text());
     const Index tokens[] = {query, each.target, each.attended};
     for (std::size_t i = 0; i < 3; ++i) {
@@ -305,27 +269,13 @@ class ExampleChooser {
         each.attended == no_position ? "" : one_line(each.example->token_text[each.attended]));
   }
 
+  const HeadTypeList& types_;
   const Statistics& statistics_;
   const ResultsGroup& group_;
   Index n_layer_ = 0, n_head_ = 0;
   std::map<std::uint64_t, ExampleDocument> documents_;
   ExampleRows rows_;
 };
-
-/// The key among 1 .. query-2, of another token than the query's, whose token is most similar; none
-/// if there are fewer than 5.
-std::vector<Index> most_similar(const ExampleSource& source, Index query) {
-  std::vector<float> similarity(query + 1);
-  source.similarity.column(query, similarity.data());
-  Index best = no_position, n = 0;
-  for (Index key = 1; key + 2 <= query; ++key) {
-    if (source.tokens[key] == source.tokens[query]) continue;
-    ++n;
-    if (best == no_position || similarity[key] > similarity[best]) best = key;
-  }
-  if (n < least_semantic_keys) return {};
-  return {best};
-}
 
 }  // namespace
 
@@ -344,43 +294,15 @@ std::vector<Index> token_sentences(const Piece& piece) {
   return sentences;
 }
 
-std::vector<ExampleCase> example_cases(const ExampleSource& source) {
+std::vector<ExampleCase> example_cases(const HeadTypeList& types, const ExampleSource& source) {
   std::vector<ExampleCase> cases;
-  const Index n_token = n_example_token(source.tokens.size());
-  const auto add = [&](HeadType type, Index query, std::vector<Index> targets) {
-    if (!targets.empty()) cases.push_back({type, "", query, std::move(targets), no_position});
-  };
-  for (Index query = 2; query < n_token; ++query) {
-    cases.push_back({HeadType::positional, "", query, {}, no_position});
-    add(HeadType::duplicate, query, source.copies[query]);
-    std::vector<Index> delimiters, rare, successors;
-    add(HeadType::sink, query, {0});
-    add(HeadType::semantic, query, most_similar(source, query));
-    for (Index key = 1; key <= query; ++key) {
-      if (!source.is_punctuation.empty() && source.is_punctuation[key]) delimiters.push_back(key);
-      if (source.rarest[query] == source.tokens[key]) rare.push_back(key);
+  for (Index query = 2; query < source.n_token(); ++query) cases.push_back({.query = query});
+  for (Index type = 0; type < types.size(); ++type) {
+    if (!types[type].examples.cases) continue;
+    for (ExampleCase& each : types[type].examples.cases(source)) {
+      each.type = type;
+      cases.push_back(std::move(each));
     }
-    for (const Index copy : source.copies[query]) successors.push_back(copy + 1);
-    if (query + 1 < n_token) add(HeadType::copying, query, source.copies[query + 1]);
-    add(HeadType::delimiter, query, delimiters);
-    add(HeadType::rare, query, rare);
-    add(HeadType::induction, query, successors);
-  }
-  const auto first_token = [&](Index word) { return source.words.tokens[word].front(); };
-  const auto add_words = [&](HeadType type, const std::string& relation, Index word,
-                             const std::vector<Index>& earlier) {
-    std::vector<Index> targets(earlier.size());
-    std::ranges::transform(earlier, targets.begin(), first_token);
-    const Index query = first_token(word);
-    if (query < n_token) cases.push_back({type, relation, query, std::move(targets), word});
-  };
-  for (const Arc& arc : source.words.arcs) {
-    if (!is_scored_relation(arc.relation)) continue;
-    add_words(HeadType::syntactic, arc_text(arc.relation, arc.direction), arc.later, {arc.earlier});
-  }
-  for (const CoreferenceQuery& reference : source.words.references) {
-    if (!reference.is_pronoun || reference.antecedents.empty()) continue;
-    add_words(HeadType::coreference, "", reference.word, reference.antecedents);
   }
   return cases;
 }
@@ -390,8 +312,8 @@ Index attended_token(const ExampleCase& example, const Matrix& pattern,
                      const WordStructure& words) {
   if (example.word == no_position) {
     const Index query = example.query, key = largest_key[query];
-    const bool rests = example.type == HeadType::sink &&
-                       (key == no_position || pattern(0, query) >= pattern(key, query));
+    const bool rests =
+        example.includes_sink && (key == no_position || pattern(0, query) >= pattern(key, query));
     return rests ? 0 : key;
   }
   const Index word = largest_word[example.word];
@@ -405,26 +327,30 @@ void keep_example(const ExampleDocument& example, DocumentStatistics& statistics
   const Index n_token = n_example_token(example.token_text.size());
   const auto n = static_cast<std::ptrdiff_t>(n_token);
   statistics.texts(text_name) = {example.token_text.begin(), example.token_text.begin() + n};
-  std::vector<double> sentence, cases;
+  const auto number_of = [](Index each) {
+    return each == no_position ? -1 : static_cast<double>(each);
+  };
+  std::vector<double> sentence, classes, cases;
   for (Index token = 0; token < n_token; ++token) {
-    const Index each = example.sentence[token];
-    sentence.push_back(each == no_position ? -1 : static_cast<double>(each));
+    sentence.push_back(number_of(example.sentence[token]));
+    classes.push_back(example.token_class.empty() ? -1 : number_of(example.token_class[token]));
   }
-  std::vector<std::string> relations{""};
+  std::vector<std::string> choices{""};
   for (const ExampleCase& each : example.cases) {
-    const auto found = std::ranges::find(relations, each.relation);
-    const auto place = static_cast<std::size_t>(found - relations.begin());
-    if (found == relations.end()) relations.push_back(each.relation);
+    const auto found = std::ranges::find(choices, each.choice);
+    const auto place = static_cast<std::size_t>(found - choices.begin());
+    if (found == choices.end()) choices.push_back(each.choice);
     append_case(each, place, cases);
   }
-  statistics.texts(relations_name) = std::move(relations);
+  statistics.texts(choices_name) = std::move(choices);
   keep(sentence_name, sentence);
+  keep(class_name, classes);
   keep(cases_name, cases);
 }
 
-std::optional<ResultsGroup> examples_group(const Statistics& statistics,
+std::optional<ResultsGroup> examples_group(const HeadTypeList& types, const Statistics& statistics,
                                            const ResultsGroup& group) {
-  ExampleRows rows = ExampleChooser(statistics, group).choose();
+  ExampleRows rows = ExampleChooser(types, statistics, group).choose();
   const std::size_t n = rows.text.size();
   if (n == 0) return std::nullopt;
   ResultsGroup examples;

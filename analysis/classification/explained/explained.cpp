@@ -12,8 +12,8 @@ namespace {
 /// First stream of the sample of documents.
 constexpr std::uint64_t explained_stream = (std::uint64_t{1} << 62) + 1;
 
-std::string name_of(const char* what, HeadType type, Index head_index) {
-  return std::string(what) + "." + head_type_name(type) + "." + std::to_string(head_index);
+std::string name_of(const char* what, const std::string& type, Index head_index) {
+  return std::string(what) + "." + type + "." + std::to_string(head_index);
 }
 
 std::string mean_z_name(Index layer) {
@@ -24,27 +24,43 @@ constexpr const char* mean_z_count = "explained_z_count";
 
 }  // namespace
 
-std::string explained_loss_name(HeadType type, Index head_index) {
+std::string explained_loss_name(const std::string& type, Index head_index) {
   return name_of("explained", type, head_index);
 }
 
-std::string place_mass_name(HeadType type, Index head_index) {
+std::string place_mass_name(const std::string& type, Index head_index) {
   return name_of("place_mass", type, head_index);
 }
 
-Explanation::Explanation(const Model& model, const ResultsGroup& group) : model_(model) {
+Place control_place(const HeadTypeList& types, const HeadType& type, const ResultsGroup& group,
+                    Index head_index) {
+  std::vector<Place> rivals = type.rivals ? type.rivals(group, head_index) : std::vector<Place>();
+  rivals.push_back(token_before(1));
+  rivals.push_back(token_before(0));
+  rivals.push_back(first_position());
+  const std::size_t n_head_total = group.values("primary").size();
+  for (const Place& rival : rivals) {
+    const auto of = std::ranges::find(types, rival.type, &HeadType::name);
+    const auto row = static_cast<std::size_t>(of - types.begin()) * n_head_total;
+    const bool is_of_it = of != types.end() && group.values("type").values[row + head_index] == 1;
+    if (rival.type != type.name && !is_of_it) return rival;
+  }
+  return type.name == first_position().type ? last_copy() : first_position();
+}
+
+Explanation::Explanation(const Model& model, const HeadTypeList& types, const ResultsGroup& group)
+    : model_(model) {
   const Array& type = group.values("type");
   const Index n_head_total = model.config.n_layer * model.config.n_head;
   for (std::size_t i = 0; i < type.size(); ++i) {
     if (type.values[i] != 1) continue;
-    const auto of_type = static_cast<HeadType>(i / n_head_total);
+    const HeadType& of_type = types[i / n_head_total];
     const Index head_index = i % n_head_total;
-    const std::optional<Prototype> prototype = label_prototype(group, of_type, head_index);
-    if (!prototype) continue;
-    labels_.push_back({.type = of_type,
+    if (!of_type.place) continue;
+    labels_.push_back({.type = of_type.name,
                        .head_index = head_index,
-                       .prototype = *prototype,
-                       .control = control_prototype(group, of_type, head_index)});
+                       .place = of_type.place(group, head_index),
+                       .control = control_place(types, of_type, group, head_index)});
     labelled_heads_.insert(head_index);
   }
 }
@@ -55,11 +71,10 @@ bool Explanation::has_label(Index layer) const {
   });
 }
 
-std::vector<Explanation::LabelKeys> Explanation::keys_in(const PrototypeSource& source) const {
+std::vector<Explanation::LabelKeys> Explanation::keys_in(const PlaceSource& source) const {
   std::vector<LabelKeys> keys(labels_.size());
   parallel_for(labels_.size(), [&](std::size_t i) {
-    keys[i] = {prototype_keys(labels_[i].prototype, source),
-               prototype_keys(labels_[i].control, source)};
+    keys[i] = {labels_[i].place.keys(source), labels_[i].control.keys(source)};
     for (Index q = 0; q < keys[i].keys.size(); ++q) {
       if (keys[i].keys[q].empty()) keys[i].control_keys[q].clear();
     }
@@ -104,7 +119,7 @@ void Explanation::add_layer_means(const LayerView& view, const std::vector<Label
   }
 }
 
-std::unique_ptr<PieceObserver> Explanation::add_means(const PrototypeSource& source,
+std::unique_ptr<PieceObserver> Explanation::add_means(const PlaceSource& source,
                                                       DocumentStatistics& statistics) const {
   return std::make_unique<LayerFunction>(
       [this, &statistics, keys = keys_in(source)](const LayerView& view) {
@@ -141,7 +156,7 @@ void Explanation::begin_losses(const Statistics& earlier, const ComputeContext& 
 
 class Explanation::Losses : public PieceObserver {
  public:
-  Losses(Explanation& explanation, const PrototypeSource& source, Index block,
+  Losses(Explanation& explanation, const PlaceSource& source, Index block,
          DocumentStatistics& statistics)
       : explanation_(explanation),
         tokens_(source.tokens),
@@ -161,7 +176,7 @@ class Explanation::Losses : public PieceObserver {
     Index head;
     ExplainedLoss loss = explained_mean;
     const Label* label = nullptr;
-    const PrototypeKeys* keys = nullptr;
+    const PlaceKeys* keys = nullptr;
   };
 
   std::vector<Variant> variants_of(Index layer) const;
@@ -172,14 +187,14 @@ class Explanation::Losses : public PieceObserver {
   Index block_;
   std::vector<LabelKeys> keys_;
   DocumentStatistics& statistics_;
-  std::vector<Matrix> values_;  // by layer, d_model x n_token; empty without labels
+  std::vector<Matrix> values_;  // by layer, d_kv x n_token; empty without labels
   std::vector<Matrix> z_;       // likewise
 };
 
 void Explanation::Losses::observe_layer(const LayerView& view) {
   explanation_.ablation_->observe_layer(view);
   if (!explanation_.has_label(view.layer)) return;
-  values_[view.layer] = view.qkv.tail_rows(view.z.n_rows);
+  values_[view.layer] = view.qkv.tail_rows(explanation_.model_.config.d_kv());
   z_[view.layer] = view.z;
 }
 
@@ -213,16 +228,17 @@ std::vector<TokenLoss> Explanation::Losses::losses(Index layer,
     if (variants[i].label != nullptr) place[i] = n_used[variants[i].head]++;
   }
   std::vector<Matrix> replaced(std::ranges::max(n_used),
-                               Matrix(config.d_model, n_token, arma::fill::zeros));
+                               Matrix(config.d_z(), n_token, arma::fill::zeros));
   parallel_for(variants.size(), Matrix(), [&](std::size_t i, Matrix& pattern) {
     if (variants[i].label == nullptr) return;
     const Label& label = *variants[i].label;
-    const PrototypeKeys& keys = *variants[i].keys;
+    const PlaceKeys& keys = *variants[i].keys;
     pattern.set_size(n_token, n_token);
-    fill_prototype(keys, label.silent_row, label.silent_sink, pattern);
+    fill_place(keys, label.silent_row, label.silent_sink, pattern);
     const Index first = variants[i].head * d_head;
-    blas::multiply_serial(blas::ConstView(values_[layer]).rows(first, d_head), blas::Transpose::no,
-                          pattern, blas::Transpose::no,
+    const Index value_row = config.v_row(variants[i].head) - config.v_row(0);
+    blas::multiply_serial(blas::ConstView(values_[layer]).rows(value_row, d_head),
+                          blas::Transpose::no, pattern, blas::Transpose::no,
                           blas::View(replaced[place[i]]).rows(first, d_head));
     if (variants[i].loss != explained_where_said) return;
     for (Index q = 0; q < n_token; ++q) {
@@ -235,7 +251,7 @@ std::vector<TokenLoss> Explanation::Losses::losses(Index layer,
     HeadVariant change{layer, {variants[i].head}};
     change.z = variants[i].label != nullptr ? blas::ConstView(replaced[place[i]])
                                             : blas::ConstView(explanation_.mean_z_[layer].memptr(),
-                                                              config.d_model, n_token, 0);
+                                                              config.d_z(), n_token, 0);
     changes.push_back(std::move(change));
   }
   return explanation_.ablation_->losses(tokens_, changes);
@@ -266,14 +282,14 @@ void Explanation::Losses::end(const PieceEnd& /*end*/) {
   }
 }
 
-std::unique_ptr<PieceObserver> Explanation::add_losses(const PrototypeSource& source, Index block,
+std::unique_ptr<PieceObserver> Explanation::add_losses(const PlaceSource& source, Index block,
                                                        DocumentStatistics& statistics) {
   return std::make_unique<Losses>(*this, source, block, statistics);
 }
 
 std::uint64_t Explanation::memory(const ModelConfig& config, Index n_token, std::uint64_t n_label,
                                   int n_thread, const Engines& engines) {
-  const std::uint64_t n = n_token, stream = config.d_model * n * sizeof(float);
+  const std::uint64_t n = n_token, stream = config.d_z() * n * sizeof(float);
   // Values and z of all layers; replaced z of one; a pattern per thread; keys; sums of means and
   // losses.
   constexpr std::uint64_t most_types = 4;  // of one head

@@ -5,24 +5,24 @@
 #include <set>
 #include <vector>
 
-#include "classification/explained/prototypes.hpp"
+#include "classification/types/head_type.hpp"
 #include "headscope/ablation.hpp"
 #include "headscope/analysis.hpp"
 #include "headscope/figure.hpp"
 
 /// Does a head's label explain its effect? A head of a type runs with its attention replaced by the
-/// type's prototype B, and what the loss keeps is compared with its mean ablation:
+/// type's place B, and what the loss keeps is compared with its mean ablation:
 ///
 ///   explained = 1 - (L_B - L) / (L_mean - L)
 ///
 /// 1: the head does exactly what its label says; 0: the label is worth no more than the head's mean
-/// output. Its control is the same with another type's prototype at the queries of which the label
-/// speaks. Beside it, attention is replaced at these queries alone, the head's own kept at others:
-/// what a head does at tokens of which its label says nothing is then no fault of the label.
+/// output. Its control is the same with another type's place, at the queries for which the label
+/// names a place. Beside it, attention is replaced at these queries alone and kept at all others,
+/// so that the label does not answer for what the head does at tokens where it names no place.
 namespace headscope {
 
-/// Kinds of loss: of the model as it is, with the head's mean output, with its label's prototype,
-/// with that of another type, and with its label's only where the label speaks.
+/// Kinds of loss: of the model as it is, with the head's mean output, with its attention on the
+/// label's place, on that of another type, and on the label's only where the label names one.
 enum ExplainedLoss {
   explained_clean,
   explained_mean,
@@ -33,19 +33,19 @@ enum ExplainedLoss {
 inline constexpr std::size_t n_explained_loss = 5;
 
 /// The typed heads of a model, run with replaced attention: two passes over a sample of documents.
-/// The first averages each head's attention over the queries of which its label says nothing, and
-/// z; the second takes the losses.
+/// The first averages each head's attention over the queries for which its label names no place,
+/// and z; the second takes the losses.
 class Explanation {
  public:
   /// @param group  classification's, with types.
-  Explanation(const Model& model, const ResultsGroup& group);
+  Explanation(const Model& model, const HeadTypeList& types, const ResultsGroup& group);
 
   bool is_empty() const { return labels_.empty(); }
   /// Losses that the second pass takes of a piece.
   std::size_t n_variant() const { return 3 * labels_.size() + labelled_heads_.size(); }
 
   /// First pass: adds a piece to the sums of means.
-  std::unique_ptr<PieceObserver> add_means(const PrototypeSource& source,
+  std::unique_ptr<PieceObserver> add_means(const PlaceSource& source,
                                            DocumentStatistics& statistics) const;
 
   /// Begins the second pass. @param earlier  with the sums of means.
@@ -53,7 +53,7 @@ class Explanation {
                     const AblationPrecision& precision);
   /// Second pass: adds a piece's losses to the sums explained_loss_name, in nats.
   /// @param block  of the piece's document.
-  std::unique_ptr<PieceObserver> add_losses(const PrototypeSource& source, Index block,
+  std::unique_ptr<PieceObserver> add_losses(const PlaceSource& source, Index block,
                                             DocumentStatistics& statistics);
 
   /// Bytes that it holds. @param n_label  labels of all heads.
@@ -64,24 +64,24 @@ class Explanation {
   class Losses;
 
   struct Label {
-    HeadType type;
+    std::string type;
     Index head_index;
-    Prototype prototype, control;
+    Place place, control;
     // Of queries without keys: mean attention by distance, and to position 0.
     std::vector<double> silent_row = {};
     double silent_sink = 1;
   };
 
-  /// The keys of a label's prototype and of its control in a piece.
+  /// The keys of a label's place and of its control in a piece.
   struct LabelKeys {
-    PrototypeKeys keys, control_keys;
+    PlaceKeys keys, control_keys;
   };
 
   bool has_label(Index layer) const;
   void add_layer_means(const LayerView& view, const std::vector<LabelKeys>& keys,
                        DocumentStatistics& statistics) const;
   /// By label.
-  std::vector<LabelKeys> keys_in(const PrototypeSource& source) const;
+  std::vector<LabelKeys> keys_in(const PlaceSource& source) const;
 
   const Model& model_;
   std::vector<Label> labels_;
@@ -95,13 +95,19 @@ class Explanation {
 enum LabelVerdict { not_measured, unexplained, explained };
 
 /// The name of the sums of losses, of dimensions block and ExplainedLoss.
-std::string explained_loss_name(HeadType type, Index head_index);
-/// The name of the sums of the head's attention to its label's place and of the queries of which
-/// the label speaks.
-std::string place_mass_name(HeadType type, Index head_index);
+std::string explained_loss_name(const std::string& type, Index head_index);
+/// The name of the sums of the head's attention to its label's place and of the queries for which
+/// there is one.
+std::string place_mass_name(const std::string& type, Index head_index);
 /// Names of the sums, by block, of predicted tokens and of documents.
 inline constexpr const char* explained_token_count = "explained_token";
 inline constexpr const char* explained_document_count = "explained_document";
+
+/// The place of another type that the head is not of: the first that fits of the type's rivals, the
+/// previous token, the query itself, position 0.
+/// @param types  all.
+Place control_place(const HeadTypeList& types, const HeadType& type, const ResultsGroup& group,
+                    Index head_index);
 
 /// Documents that the heads run on, spread evenly over the corpus. @param n_wanted  0: all.
 std::set<Index> explained_sample(std::uint64_t n_document, std::uint64_t n_wanted,
@@ -110,8 +116,8 @@ std::set<Index> explained_sample(std::uint64_t n_document, std::uint64_t n_wante
 /// Adds `explained` and its companions from the sums of losses, and a line of the summary; nothing
 /// if no document was run.
 /// @param group  with types.
-void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
-                   ResultsGroup& group);
+void add_explained(const HeadTypeList& types, const Statistics& statistics, std::size_t n_bootstrap,
+                   std::uint64_t seed, ResultsGroup& group);
 
 /// Figure `labels_explained`: each label's share of its head's effect beside its control; nothing
 /// if no label was measured.

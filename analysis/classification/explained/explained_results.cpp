@@ -13,7 +13,7 @@ namespace {
 struct MeasuredLabel {
   std::size_t place;  // type * n_head_total + head_index
   std::size_t head_index;
-  Prototype prototype, control;
+  std::string place_text, control_text;
   Array sums;   // block x loss
   double mass;  // the head's attention to the label's place
   Estimate increase, share, control_share, gain, said_share;
@@ -36,32 +36,29 @@ std::string explained_text(const MeasuredLabel& label) {
            "told from 0";
   }
   return std::string(label.verdict() == unexplained ? "unexplained: " : "") +
-         "with attention on exactly " + prototype_text(label.prototype) + ", " +
-         stays(label.share) + ", interval " + percent(label.share.low) + " to " +
-         percent(label.share.high) + "; on " + prototype_text(label.control) +
-         ", the place of another type, " + percent(label.control_share.value) +
+         "with attention on exactly " + label.place_text + ", " + stays(label.share) +
+         ", interval " + percent(label.share.low) + " to " + percent(label.share.high) + "; on " +
+         label.control_text + ", the place of another type, " + percent(label.control_share.value) +
          ". If only the queries for which the label names a place are replaced, " +
          stays(label.said_share) + " (no control). On this text " + percent(label.mass) +
          " of its attention goes there";
 }
 
-std::vector<MeasuredLabel> measured_labels(const Statistics& statistics,
+std::vector<MeasuredLabel> measured_labels(const HeadTypeList& types, const Statistics& statistics,
                                            const ResultsGroup& group) {
   const Shape& shape = group.values("type").shape;
   const std::size_t n_head_total = shape[1] * shape[2];
   std::vector<MeasuredLabel> labels;
-  for (std::size_t place = 0; place < n_head_type * n_head_total; ++place) {
-    const auto type = static_cast<HeadType>(place / n_head_total);
+  for (std::size_t place = 0; place < types.size() * n_head_total; ++place) {
+    const HeadType& type = types[place / n_head_total];
     const std::size_t head_index = place % n_head_total;
-    const std::string name = explained_loss_name(type, head_index);
-    if (group.values("type").values[place] != 1 || !statistics.has(name)) continue;
-    const std::optional<Prototype> prototype = label_prototype(group, type, head_index);
-    if (!prototype) continue;
-    const Array mass = statistics.total(place_mass_name(type, head_index));
+    const std::string name = explained_loss_name(type.name, head_index);
+    if (group.values("type").values[place] != 1 || !type.place || !statistics.has(name)) continue;
+    const Array mass = statistics.total(place_mass_name(type.name, head_index));
     labels.push_back({place,
                       head_index,
-                      *prototype,
-                      control_prototype(group, type, head_index),
+                      type.place(group, head_index).text,
+                      control_place(types, type, group, head_index).text,
                       statistics.total(name),
                       Ratio{mass(0), mass(1)}.value(),
                       {},
@@ -112,10 +109,10 @@ void estimate_labels(const Statistics& statistics, std::size_t n_bootstrap, std:
 
 }  // namespace
 
-void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
-                   ResultsGroup& group) {
+void add_explained(const HeadTypeList& types, const Statistics& statistics, std::size_t n_bootstrap,
+                   std::uint64_t seed, ResultsGroup& group) {
   if (!statistics.has(explained_document_count)) return;
-  std::vector<MeasuredLabel> labels = measured_labels(statistics, group);
+  std::vector<MeasuredLabel> labels = measured_labels(types, statistics, group);
   if (!labels.empty()) estimate_labels(statistics, n_bootstrap, seed, labels);
 
   const Shape shape = group.values("type").shape;

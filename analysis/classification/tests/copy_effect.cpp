@@ -5,6 +5,7 @@
 
 #include "classification/types/types.hpp"
 #include "classification/variables.hpp"
+#include "head_values.hpp"
 #include "headscope/statistics.hpp"
 #include "parallel.hpp"
 
@@ -26,13 +27,14 @@ CopyEffects::CopyEffects(const Model& model, const LogitAttribution& attribution
 }
 
 void CopyEffects::observe_layer(const LayerView& view) {
-  const Index n_head = model_.config.n_head, d_model = model_.config.d_model;
+  const Index n_head = model_.config.n_head;
   unscaled_.emplace_back(n_kind, view.n_token, n_head, arma::fill::zeros);
   lowered_keys_.emplace_back(view.n_token, n_head).fill(no_position);
   if (view.n_token < 3) return;
   const Matrix& W_O = model_.layers[view.layer].W_O;
+  Matrix of_groups;
   const blas::ConstView values =
-      blas::ConstView(view.qkv).rows(2 * d_model, d_model).cols(1, view.n_token - 1);
+      head_values(model_.config, view.qkv, of_groups).cols(1, view.n_token - 1);
   const arma::mat of_token = head_direct_effects(W_O, values, directions_, n_head);
   const arma::mat of_types = head_direct_effects(
       W_O, values, Matrix(arma::repmat(mean_direction_, 1, view.n_token - 1)), n_head);
@@ -82,10 +84,10 @@ std::array<Ratio, CopyEffects::n_kind> CopyEffects::effects(
 }
 
 std::uint64_t CopyEffects::memory(const ModelConfig& config, Index n_token) {
-  const std::uint64_t d_model = config.d_model, n = n_token;
+  const std::uint64_t width = std::max(config.d_model, config.d_z()), n = n_token;
   // Directions, the values' images of both and the repeated mean; predicted tokens; effects of
   // tokens and types; the sums and lowered keys of all layers.
-  return sizeof(float) * n * 4 * d_model + n * n +
+  return sizeof(float) * n * 4 * width + n * n +
          sizeof(double) * n * config.n_head * (2 + n_kind * config.n_layer) +
          sizeof(Index) * n * config.n_head * config.n_layer;
 }

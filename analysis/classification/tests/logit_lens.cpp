@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compute/ops.hpp"
+#include "compute/layer.hpp"
 #include "parallel.hpp"
 
 namespace headscope {
@@ -85,8 +85,7 @@ std::vector<TokenIds> LogitLens::most_probable(const Matrix& resid, Index count)
   const Matrix& W_U = model_.unembedding();
   const Index d_model = resid.n_rows;
   Matrix normalized(d_model, resid.n_cols);
-  layer_norm(resid, model_.ln_f_gain, model_.ln_f_bias, model_.config.layer_norm_epsilon,
-             normalized);
+  final_norm(model_).apply(resid, normalized);
   std::vector<float> margin(resid.n_cols);  // for each unit of a vocabulary entry's norm
   for (Index t = 0; t < resid.n_cols; ++t) {
     const float* const x = normalized.colptr(t);
@@ -122,12 +121,8 @@ std::vector<TokenIds> LogitLens::most_probable(const Matrix& resid, Index count)
   return tokens;
 }
 
-Engine LogitLens::fastest_engine() {
-  return fastest_engines(Precision::fast, this_processor()).differences;
-}
-
-std::uint64_t LogitLens::bytes(const ModelConfig& config, Index n_token, int n_thread) {
-  const Engine engine = fastest_engine();
+std::uint64_t LogitLens::bytes(const ModelConfig& config, Index n_token, int n_thread,
+                               Engine engine) {
   const std::uint64_t d_model = config.d_model, n = n_token;
   // Norms; the packed unembedding; the normalized stream; logits; candidates with room to grow.
   return sizeof(float) * (config.d_vocab + n * (d_model + lens_chunk)) +

@@ -14,7 +14,7 @@ class LogitLens {
  public:
   /// @param model   complete. Must outlive this object.
   /// @param engine  of the products that find candidates; what is found does not depend on it.
-  explicit LogitLens(const Model& model, Engine engine = fastest_engine());
+  explicit LogitLens(const Model& model, Engine engine = Engine::float32);
 
   /// The `count` most probable tokens of every column, by logits in double; the lowest id wins
   /// ties.
@@ -25,11 +25,8 @@ class LogitLens {
   /// @return       n lists of min(count, d_vocab) ids, most probable first.
   std::vector<TokenIds> most_probable(const Matrix& resid, Index count) const;
 
-  /// Of this processor.
-  static Engine fastest_engine();
-
-  /// Bytes that a LogitLens of the fastest engine holds while it looks at n_token columns.
-  static std::uint64_t bytes(const ModelConfig& config, Index n_token, int n_thread);
+  /// Bytes that a LogitLens holds while it looks at n_token columns.
+  static std::uint64_t bytes(const ModelConfig& config, Index n_token, int n_thread, Engine engine);
 
  private:
   const Model& model_;

@@ -9,6 +9,10 @@
 /// Tests of which heads find which syntactic relations.
 namespace headscope {
 
+/// Simple rules for the other end of an arc: the word at a fixed offset (Clark et al. 2019), or the
+/// nearest earlier word of a part of speech, across sentences.
+enum class RelationRule { offset, word_class };
+
 /// One relation in one direction. Even documents choose the head, and a head's relation; odd ones
 /// score them.
 struct RelationTest {
@@ -17,23 +21,29 @@ struct RelationTest {
 
   double count = 0;              ///< arcs of all documents
   std::vector<double> accuracy;  ///< per head; all documents
-  double baseline = 0;           ///< best fixed word offset, all documents
+  /// Of the best fixed word offset and of the nearest earlier word of the best class, all
+  /// documents.
+  double offset_baseline = 0, class_baseline = 0;
 
-  /// Per head, on even documents: accuracy minus that of the best fixed offset; NaN without arcs.
+  /// Per head, on even documents: accuracy minus that of the best rule; NaN without arcs.
   std::vector<double> even_gain;
   Index chosen_head = no_position;  ///< most accurate head on even documents, first on ties
 
   double heldout_count = 0;      ///< arcs of odd documents
   double heldout_documents = 0;  ///< odd documents that have such an arc
-  /// The offset that heads are compared with: best on odd documents, on ties the one best on even
-  /// documents, then the shortest; 0 without any.
-  Index offset = 0;
-  arma::rowvec heldout_baseline;  ///< weighting; of the best offset under each
-  arma::mat heldout_accuracy;     ///< head_index x weighting
+  /// The offset and the class best on odd documents, on ties the one best on even documents, then
+  /// the first; 0 and no_position without any.
+  Index offset = 0, word_class = no_position;
+  /// Their accuracy on odd documents.
+  double heldout_offset_baseline = 0, heldout_class_baseline = 0;
+  RelationRule rule = RelationRule::offset;  ///< the better of the two, the offset on ties
+  arma::rowvec heldout_baseline;             ///< weighting; of the best rule under each
+  arma::mat heldout_accuracy;                ///< head_index x weighting
 
-  /// Per head; one-sided paired t over odd documents of the head's hits minus the offset's, and its
-  /// q-value. NaN if the relation is not tested.
-  std::vector<double> p, q;
+  /// Per head; one-sided paired t over odd documents of the head's hits minus those of the rule,
+  /// and its q-value; the same with the best offset for the rule. NaN if the relation is not
+  /// tested.
+  std::vector<double> p, q, offset_p, offset_q;
 };
 
 using RelationTests = std::vector<RelationTest>;
@@ -47,12 +57,24 @@ std::string arc_text(const std::string& relation, ArcDirection direction);
 /// Whether so many held-out cases in so many documents are enough to test heads on.
 bool is_enough(double n_case, double n_document);
 bool is_tested(const RelationTest& test);
+/// `30 arcs in 10 documents of odd number`: what is enough.
+std::string enough_text(const std::string& cases);
+
+/// Held-out accuracy by which a head must exceed its baseline.
+inline constexpr double least_gain = 0.10;
+/// The held-out accuracy from which on a head is syntactic.
+double relation_threshold(const RelationTest& test, Index weighting);
+/// Whether the head passes the rule for syntactic heads on the relation.
+bool passes(const RelationTest& test, Index head_index);
+/// The same with the best fixed offset alone for its baseline.
+bool passes_offset(const RelationTest& test, Index head_index);
 
 /// Share of the held-out arcs of the test's relation and direction that each head finds: head_index
 /// x weighting.
 arma::mat heldout_accuracy(const WeightedSums& sums, const RelationTest& test);
 
 /// Every relation in both directions, in order; q-values over all heads of those that are tested.
-RelationTests test_relations(const WeightedSums& sums);
+/// @param offset_alone  leaves out the rule by word class, as published tests do.
+RelationTests test_relations(const WeightedSums& sums, bool offset_alone);
 
 }  // namespace headscope

@@ -1,25 +1,31 @@
 #pragma once
 
-#include <array>
+#include <vector>
 
-#include "classification/types/types.hpp"
+#include "scores/pattern.hpp"
 
-/// What the corpus would show of a head that is just of a type.
-namespace headscope {
-
-/// Power from which on a test that finds no head says that there is none.
-inline constexpr double least_power = 0.8;
-
-/// For each type with a significance test, the probability that the test finds one head whose score
-/// lies at the type's threshold, if it is the only one: a syntactic head of any tested relation
-/// alike. NaN for the other types, and without resamples.
+/// What the corpus would show of a head that is just of a type: the probability that a type's
+/// significance test finds one head whose score lies at the threshold, if it is the only one,
 ///
 ///   P(T > t(1 - 0.05/m) - gain/SE),  T ~ Student's t over the odd documents that have a case,
 ///
 /// m the number of tests (Benjamini-Hochberg's level for a single discovery), SE the bootstrap's
 /// standard error of the score minus its baseline, the median over heads.
-std::array<double, n_head_type> type_powers(const RelationTests& relations,
-                                            const CoreferenceTest& coreference,
-                                            const SemanticTest& semantic);
+namespace headscope {
+
+/// Power from which on a test that finds no head says that there is none.
+inline constexpr double least_power = 0.8;
+
+/// Probability that a one-sided test of this level finds an effect; NaN for an unknown error.
+double test_power(double effect, double standard_error, double level, double n_document);
+
+/// Median over heads of the standard deviation over resamples of score minus baseline; NaN without
+/// resamples.
+/// @param score     head_index x weighting.
+/// @param baseline  by weighting.
+double standard_error(const arma::mat& score, const arma::rowvec& baseline);
+
+/// How many of the values are numbers.
+double n_number(const std::vector<double>& values);
 
 }  // namespace headscope

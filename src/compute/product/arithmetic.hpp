@@ -39,6 +39,11 @@ class Arithmetic {
   /// Memory of an operand.
   std::uint64_t bytes(Index n_in, Index count) const;
 
+  /// Whether this processor has instructions for it; else its portable kernel is used.
+  virtual bool has_instructions() const = 0;
+  /// Whether the portable kernel gives the same numbers to the last bit.
+  virtual bool portable_gives_same_bits() const = 0;
+
   /// Inputs are packed in blocks of this many.
   virtual Index input_block() const = 0;
   /// Packs one column, times `scale`. @param x  X.n_in values.

@@ -130,7 +130,6 @@ HEADSCOPE_VECTORISED void split_outputs(const float* weights, int n_part, Number
 Kernel kernel_of(Bfloat16Kernel kernel, int n_part) {
 #if defined(__x86_64__)
   if (kernel == Bfloat16Kernel::amx) return amx_kernel(n_part);
-  if (kernel == Bfloat16Kernel::avx512) return avx512_kernel(n_part);
 #endif
   static_cast<void>(kernel);
   return portable_kernel(n_part);
@@ -181,7 +180,6 @@ const std::vector<Bfloat16Kernel>& bfloat16_kernels() {
   static const std::vector<Bfloat16Kernel> kernels = [] {
     std::vector<Bfloat16Kernel> found{Bfloat16Kernel::portable};
     const Processor& processor = this_processor();
-    if (processor.avx512_bf16) found.push_back(Bfloat16Kernel::avx512);
     if (processor.amx_bf16) found.push_back(Bfloat16Kernel::amx);
     return found;
   }();

@@ -10,7 +10,6 @@ namespace headscope {
 /// of float32 sums.
 enum class Bfloat16Kernel {
   portable,
-  avx512,  ///< AVX512-BF16
   amx,
 };
 /// Those that this processor and operating system have, best last.
@@ -33,6 +32,8 @@ class Bfloat16Sums : public Arithmetic {
   explicit Bfloat16Sums(int n_part, Bfloat16Kernel kernel = bfloat16_kernels().back())
       : n_part_(n_part), kernel_(kernel) {}
 
+  bool has_instructions() const override { return kernel_ != Bfloat16Kernel::portable; }
+  bool portable_gives_same_bits() const override { return false; }
   Index input_block() const override { return 32; }
   void pack_column(const float* x, float scale, Index column, Operand& X) const override;
   void pack_outputs(blas::ConstView W, blas::Transpose transpose, Index first,

@@ -43,7 +43,6 @@ using Kernel = void (*)(const Number* x, const Number* w, Index n_step, float* y
 /// The kernel of each instruction set for operands of `n_part` parts.
 Kernel portable_kernel(int n_part);
 #if defined(__x86_64__)
-Kernel avx512_kernel(int n_part);
 Kernel amx_kernel(int n_part);
 /// Takes and gives back the tile registers, around calls of the kernel of AMX.
 void begin_amx();

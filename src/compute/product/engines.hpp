@@ -21,7 +21,7 @@ struct EngineEntry {
   const Arithmetic* arithmetic;  ///< null for OpenBLAS, which multiplies operands as they lie
 };
 
-/// Every engine.
+/// Every engine, the more exact first.
 std::span<const EngineEntry> engines();
 
 const EngineEntry& entry_of(Engine engine);

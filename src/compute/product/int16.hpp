@@ -29,6 +29,8 @@ class Int16Products : public Arithmetic {
  public:
   explicit Int16Products(Int16Kernel kernel = int16_kernels().back()) : kernel_(kernel) {}
 
+  bool has_instructions() const override { return kernel_ != Int16Kernel::portable; }
+  bool portable_gives_same_bits() const override { return true; }
   Index input_block() const override;
   void pack_column(const float* x, float scale, Index column, Operand& X) const override;
   void pack_outputs(blas::ConstView W, blas::Transpose transpose, Index first,

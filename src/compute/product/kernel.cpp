@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
+#include "base/number_text.hpp"
+#include "base/processor_seconds.hpp"
 #include "compute/product/engines.hpp"
 #include "headscope/blas.hpp"
 
@@ -54,13 +57,28 @@ std::string arithmetic_in_use(const std::set<Engine>& engines) {
   return text + ", " + std::to_string(n_thread) + (n_thread == 1 ? " thread" : " threads");
 }
 
-std::string kernel_warning() {
-  const Processor& processor = this_processor();
-  const std::optional<std::string> better = better_kernel(processor, kernel_in_use());
-  if (!better) return "";
-  return "OpenBLAS multiplies matrices with its kernel " + kernel_in_use() +
-         ", several times slower than this processor (" + processor.widest() +
-         ") can: set OPENBLAS_CORETYPE=" + *better + " before starting";
+double sgemm_speed() {
+  constexpr Index n = 512;
+  constexpr int n_round = 12;
+  const std::vector<float> A(n * n, 0.5F), B(n * n, 0.25F);
+  std::vector<float> C(n * n);
+  double best = 0;
+  for (int round = 0; round < n_round; ++round) {
+    const double begin = processor_seconds();
+    multiply_serial({A.data(), n, n, n}, Transpose::no, {B.data(), n, n, n}, Transpose::no,
+                    {C.data(), n, n, n});
+    best = std::max(best, 2.0 * n * n * n / (processor_seconds() - begin));
+  }
+  return best;
+}
+
+std::string kernel_warning(const std::string& better, std::optional<double> ratio) {
+  if (ratio && *ratio < 1.1) return "";
+  const std::string speed =
+      ratio ? " was " + decimals(*ratio, 1) + " times as fast in a trial"
+            : " (" + std::string(this_processor().widest()) + ") should be faster";
+  return "OpenBLAS multiplies matrices with its kernel " + kernel_in_use() + "; " + better + speed +
+         ": set OPENBLAS_CORETYPE=" + better + " before starting";
 }
 
 }  // namespace headscope::blas

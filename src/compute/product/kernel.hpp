@@ -27,8 +27,16 @@ std::string kernel_in_use();
 /// and the number of threads: `OpenBLAS 0.3.21 SkylakeX, AVX-512, bfloat16 x 6, 2 threads`.
 std::string arithmetic_in_use(const std::set<Engine>& engines);
 
-/// A one-sentence warning if the kernel in use has narrower vectors than the processor, else empty.
+/// Floating-point operations per second of OpenBLAS's products on one thread, by the processor
+/// time that they take: the best of a few tens of milliseconds.
+double sgemm_speed();
+
+/// A one-sentence warning that the kernel in use is slower than another.
+/// @param better  the kernel to request (better_kernel).
+/// @param ratio   its speed in a trial, as a multiple of that of the kernel in use; none if there
+///                was no trial.
+/// @return        empty if the trial found no difference worth a tenth.
 /// A program that links the library needs OPENBLAS_CORETYPE set before it starts.
-std::string kernel_warning();
+std::string kernel_warning(const std::string& better, std::optional<double> ratio);
 
 }  // namespace headscope::blas

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "compute/product/engines.hpp"
+#include "headscope/error.hpp"
+#include "headscope/processor.hpp"
 
 namespace headscope {
 
@@ -31,55 +33,70 @@ std::string engine_name(Engine engine) {
   return entry_of(engine).name;
 }
 
+std::string engine_option(Engine engine) {
+  std::string word = engine_name(engine);
+  std::erase(word, ' ');
+  return word;
+}
+
+std::optional<Engine> parse_engine(const std::string& name) {
+  for (const EngineEntry& entry : engines()) {
+    if (name == entry.name || name == engine_option(entry.engine)) return entry.engine;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> engine_options() {
+  std::vector<std::string> words;
+  for (const EngineEntry& entry : engines()) words.push_back(engine_option(entry.engine));
+  return words;
+}
+
 namespace {
 
 constexpr double any_effect = std::numeric_limits<double>::infinity();
 
-// How fast an engine multiplies weights, as a multiple of OpenBLAS's best kernel for the processor,
-// packing included; the least of the shapes measured.
-struct Speed {
-  const char* vendor;
-  int family;
-  const char* widest;  // of the processor's instructions
-  Engine engine;
-  double of_float32;
-};
+// An engine replaces a more exact one if it is as many times as fast.
+constexpr double worth_it = 1.1;
 
-// bench/README.md has the measurements. Xeons with AMX: two cores, three shapes of GPT-2 small. The
-// other Xeons: one core, five shapes, a prototype of the same blocking; AVX2 alone with OpenBLAS's
-// kernel Haswell. AMD: one core of an EPYC of Zen 4, four shapes, and with its AVX-512 hidden.
-constexpr Speed speeds[] = {
-    {"GenuineIntel", 6, "AMX", Engine::bfloat16_six, 1.4},
-    {"GenuineIntel", 6, "AMX", Engine::bfloat16_three, 2.3},
-    {"GenuineIntel", 6, "AMX", Engine::bfloat16_one, 3.9},
-    {"GenuineIntel", 6, "AVX512-BF16", Engine::int16, 1.5},
-    {"GenuineIntel", 6, "AVX512-BF16", Engine::bfloat16_one, 0.5},
-    {"GenuineIntel", 6, "AVX512-VNNI", Engine::int16, 1.5},
-    {"GenuineIntel", 6, "AVX2", Engine::int16, 1.4},
-    {"AuthenticAMD", 25, "AVX512-BF16", Engine::int16, 1.9},
-    {"AuthenticAMD", 25, "AVX512-BF16", Engine::bfloat16_one, 0.8},
-    {"AuthenticAMD", 25, "AVX2", Engine::int16, 1.3},
-};
-
-double speed_of(Engine engine, const Processor& processor) {
-  if (engine == Engine::float32) return 1;
-  for (const Speed& speed : speeds) {
-    if (processor.vendor == speed.vendor && processor.family == speed.family &&
-        std::string_view(processor.widest()) == speed.widest && speed.engine == engine) {
-      return speed.of_float32;
-    }
-  }
-  return 0;
+bool keeps(const EngineEntry& entry, Precision precision) {
+  return entry.precision <= precision;
 }
 
+// High takes also engines that keep it for small changes: large ones are computed again.
+bool keeps_differences(const EngineEntry& entry, Precision precision) {
+  return keeps(entry, precision) || (precision == Precision::high && entry.high_up_to > 0);
+}
+
+double speed_of(Engine engine, const EngineSpeeds& speeds) {
+  if (engine == Engine::float32) return 1;
+  const auto found = std::ranges::find(speeds, engine, &EngineSpeed::engine);
+  return found == speeds.end() ? 0 : found->of_float32;
+}
+
+// engines() lists the more exact first.
 template <typename Predicate>
-Engine fastest_of(const Processor& processor, const Predicate& is_exact_enough) {
-  const EngineEntry* best = &entry_of(Engine::float32);
+Engine fastest_of(const EngineSpeeds& speeds, const Predicate& is_exact_enough) {
+  Engine best = Engine::float32;
   for (const EngineEntry& entry : engines()) {
-    if (!is_exact_enough(entry)) continue;
-    if (speed_of(entry.engine, processor) > speed_of(best->engine, processor)) best = &entry;
+    if (is_exact_enough(entry) &&
+        speed_of(entry.engine, speeds) >= worth_it * speed_of(best, speeds)) {
+      best = entry.engine;
+    }
   }
-  return best->engine;
+  return best;
+}
+
+template <typename Choose>
+Engines engines_by(Precision precision, const Choose& choose) {
+  return {
+      .passes = choose([](const EngineEntry& entry) { return keeps(entry, Precision::float32); }),
+      .differences =
+          choose([&](const EngineEntry& entry) { return keeps_differences(entry, precision); }),
+      .gradients = choose([&](const EngineEntry& entry) {
+        return keeps(entry, std::min(precision, Precision::high));
+      }),
+      .screening = choose([](const EngineEntry& /*entry*/) { return true; })};
 }
 
 /// All entries if a sample is not worth it.
@@ -92,33 +109,67 @@ VocabularySample vocabulary_sample(Precision precision, Index d_vocab, std::uint
 
 }  // namespace
 
-Engines fastest_engines(Precision precision, const Processor& processor) {
-  const auto fastest = [&](Precision of_all, bool again) {
-    return fastest_of(processor, [&](const EngineEntry& entry) {
-      return entry.precision <= of_all || (again && entry.high_up_to > 0);
-    });
-  };
-  return {fastest(Precision::float32, false), fastest(precision, precision == Precision::high),
-          fastest(std::min(precision, Precision::high), false)};
+Engines fastest_engines(Precision precision, const EngineSpeeds& speeds) {
+  return engines_by(
+      precision, [&](const auto& is_exact_enough) { return fastest_of(speeds, is_exact_enough); });
 }
 
-AblationPrecision ablation_precision(Precision precision, const Processor& processor, Index d_vocab,
+Engines forced_engines(Precision precision, Engine engine) {
+  if (!keeps_differences(entry_of(engine), precision)) {
+    std::vector<std::string> exact;
+    for (const EngineEntry& entry : engines()) {
+      if (keeps_differences(entry, precision)) exact.push_back(engine_option(entry.engine));
+    }
+    throw OptionError("--engine", "expected an engine that keeps --precision " +
+                                      precision_name(precision) + ": one of " +
+                                      joined(exact, ", ") + "; got " + engine_option(engine));
+  }
+  return engines_by(precision, [&](const auto& is_exact_enough) {
+    return is_exact_enough(entry_of(engine)) ? engine : Engine::float32;
+  });
+}
+
+void check_engines(const Engines& engines, const std::string& place) {
+  for (const Engine engine : {engines.passes, engines.differences, engines.gradients}) {
+    const Arithmetic* const arithmetic = entry_of(engine).arithmetic;
+    if (arithmetic == nullptr || arithmetic->has_instructions() ||
+        arithmetic->portable_gives_same_bits()) {
+      continue;
+    }
+    throw DataError(place, "",
+                    "the run multiplies by " + engine_name(engine) + ", which this processor (" +
+                        this_processor().widest() + ") would round otherwise");
+  }
+}
+
+AblationPrecision ablation_precision(Precision precision, Engine differences, Index d_vocab,
                                      std::uint64_t seed) {
-  const Engine differences = fastest_engines(precision, processor).differences;
   return {vocabulary_sample(precision, d_vocab, seed),
           precision == Precision::high ? entry_of(differences).high_up_to : any_effect};
 }
 
-std::string precision_summary(const Processor& processor) {
+std::string speeds_text(const EngineSpeeds& speeds) {
+  std::string text;
+  for (const auto& [engine, of_float32] : speeds) {
+    text += (text.empty() ? "" : ", ") + engine_name(engine) + " " + decimals(of_float32, 2) +
+            (text.empty() ? " times float32's speed" : "");
+  }
+  return text;
+}
+
+std::string precision_summary(const EngineSpeeds& speeds) {
   constexpr Index gpt2_vocabulary = 50257;
   std::string text;
   for (const Precision precision : {Precision::float32, Precision::high, Precision::fast}) {
-    const Engines engines = fastest_engines(precision, processor);
-    const auto [sample, exact_above] = ablation_precision(precision, processor, gpt2_vocabulary, 0);
+    const Engines engines = fastest_engines(precision, speeds);
+    const auto [sample, exact_above] =
+        ablation_precision(precision, engines.differences, gpt2_vocabulary, 0);
     text += "precision " + precision_name(precision) + ": products by " +
             engine_name(engines.differences);
-    const double speed = speed_of(engines.differences, processor);
-    if (speed > 1) text += ", " + number_text(speed, 2) + " times OpenBLAS's speed or more";
+    if (engines.differences != Engine::float32) {
+      text += ", measured " + decimals(speed_of(engines.differences, speeds), 2) +
+              " times as fast as float32";
+    }
     if (exact_above < any_effect) {
       text += "; effects above " + number_text(exact_above, 2) + " times a typical one by " +
               engine_name(engines.passes);

@@ -186,7 +186,7 @@ function makeFigure(figure) {
   const svg = card.querySelector("svg");
   if (data.graph) new GraphView(svg, data);
   else makePicture(card, svg, data);
-  card.after(element("div", { class: "tools" },
+  figure.querySelector("figcaption details").append(element("div", { class: "tools" },
     button("SVG", () => download(`${name}.svg`, pictureText(svg), "image/svg+xml")),
     button("PNG", () => savePng(svg, name)),
     button("CSV", () => download(`${name}.csv`, figureCsv(data), "text/csv")),
@@ -195,3 +195,6 @@ function makeFigure(figure) {
 
 document.body.append(tooltip.node);
 document.querySelectorAll("figure[data-figure]").forEach(makeFigure);
+
+// Folded figures are printed too.
+window.addEventListener("beforeprint", () => document.querySelectorAll(".more-figures").forEach((each) => { each.open = true; }));

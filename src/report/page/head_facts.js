@@ -77,12 +77,12 @@ const portWords = { q: " by queries", k: " by keys", v: " by values" };
 
 // By label, what a head reads and what reads it, with the port that reads.
 function edgeSection({ title, about, caption, lists }, headIndex) {
-  const line = (end, edges) => (edges.length === 0 ? [] : [element("dd", {}, `${end} `, ...edges.map(
+  const line = (end, edges) => (edges.length === 0 ? [] : [element("div", {}, `${end} `, ...edges.map(
     ([name, value, port]) => element("span", { class: "neighbour" },
       headIndexNamed(name) === null ? name : headButton(headIndexNamed(name)), `${portWords[port] ?? ""} ${numberText(value)}`)))]);
   const items = lists.flatMap(({ label, reads, readers }) => {
     const lines = [...line("reads from", reads[headIndex]), ...line("is read by", readers[headIndex])];
-    return lines.length === 0 ? [] : [element("dt", {}, spaced(label)), ...lines];
+    return lines.length === 0 ? [] : [element("dt", {}, spaced(label)), element("dd", {}, ...lines)];
   });
   return items.length === 0 ? null
     : section(title, element("p", { class: "faint", title: about }, caption), element("dl", {}, ...items));
@@ -99,11 +99,19 @@ function alikeLine(headIndex) {
   return parts.length === 0 ? null : element("p", { class: "alike" }, ...parts);
 }
 
+// Names the variables that have too many values a head to be listed among its scores.
+function leftOutLine() {
+  if (headData.leftOut.length === 0) return null;
+  const links = headData.leftOut.flatMap(({ name, anchor, values }, i) => [i > 0 ? ", " : "",
+    element("a", { href: `#${anchor}` }, spaced(name)), ` (${values})`]);
+  return element("p", { class: "faint" }, "Not listed, as they have many values a head: ", ...links, ". Their tables have them.");
+}
+
 function factSections(headIndex) {
   const sections = headData.sections.filter((part) => part.scores.length > 0).map(({ title, scores }) => (
     section(title, scoreTable(scores.map((index) => headData.scores[index]), headIndex))));
   const all = element("details", {}, element("summary", {}, `All ${headData.scores.length} scores`));
-  all.addEventListener("toggle", () => all.append(scoreTable(headData.scores, headIndex)), { once: true });
+  all.addEventListener("toggle", () => all.append(scoreTable(headData.scores, headIndex), leftOutLine() ?? ""), { once: true });
   return [...sections, ...headData.tables.map((table) => tableSection(table, headIndex)),
     ...headData.edges.map((edges) => edgeSection(edges, headIndex)), neighbourSection(headIndex),
     headData.scores.length > 0 ? all : null].filter(Boolean);

@@ -48,13 +48,6 @@ function linkFigure(figure) {
 }
 
 const main = document.getElementById("main");
-for (const details of main.querySelectorAll("details[id^='variable-']")) {
-  details.addEventListener("toggle", () => {
-    if (headData) details.querySelectorAll("table").forEach(linkTable);
-    makeTables(details);
-  }, { once: true });
-}
-
 if (headData) {
   headPanel.build();
   linkNames(main);
@@ -62,14 +55,17 @@ if (headData) {
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-head-index]");
     const other = event.target.closest("[data-compare]");
-    const link = event.target.closest("a[href^='#']");
     if (opener) headPanel.openFrom(opener);
     if (other) headPanel.open([headPanel.headIndices[0], Number(other.dataset.compare)]);
-    // The address goes on naming the head that is shown.
-    if (link && headPanel.headIndices.length > 0) {
-      event.preventDefault();
-      reveal(link.hash.slice(1));
-    }
   });
   headPanel.follow();
 }
+
+// Links open what is folded. The address goes on naming the head that is shown.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='#']");
+  if (!link || !document.getElementById(link.hash.slice(1))) return;
+  event.preventDefault();
+  if (!headData || headPanel.headIndices.length === 0) history.pushState(null, "", link.hash);
+  reveal(link.hash.slice(1));
+});

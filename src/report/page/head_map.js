@@ -7,15 +7,22 @@ const headMap = {
 
   build(place) {
     this.buttons = Array.from(place.querySelectorAll("button[data-head-index]"));
+    // Cells too small for the letters of several types show their colours.
+    place.querySelector("table").classList.toggle("small", headData.layers > 15 || headData.heads > 12);
     this.legend = element("div", { id: "head-map-legend" });
     makeGrid(place, this.buttons, headData.heads);
     if (!headData.types && headData.scores.length === 0) return;
-    const menu = scoreMenu();
-    menu.addEventListener("change", () => this.colour(menu.value));
-    place.prepend(element("p", {}, element("label", { for: menu.id }, "Coloured by "), menu));
+    const menu = scoreMenu(), labels = labelMenu();
+    const choose = () => {
+      fillLabels(labels, menu.value);
+      this.colour(menu.value);
+    };
+    menu.addEventListener("change", choose);
+    labels.addEventListener("change", () => this.colour(labels.value));
+    place.prepend(element("p", {}, element("label", { for: menu.id }, "Coloured by "), menu, " ", labels));
     place.append(this.legend);
     menu.value = openingScore(menu);
-    this.colour(menu.value);
+    choose();
   },
 
   colour(choice) {
@@ -87,11 +94,14 @@ function paintTypes(cell, headIndex) {
   const { names, colours } = headData.types;
   const held = typesByPlace(headIndex);
   cell.removeAttribute("style");
-  cell.replaceChildren(...held.map((type) => paint(element("span", {}, typeMark(names[type])), colours[type])));
+  const unexplained = (type) => headData.types.unexplained[headIndex].includes(type);
+  cell.replaceChildren(...held.map((type) => paint(
+    element("span", { class: unexplained(type) ? "unexplained" : null }, typeMark(names[type])), colours[type])));
   if (held.length === 0) cell.append("·");
   const meaning = (name) => {
     const about = headData.reasons?.heads[headIndex][name]?.about;
-    return spaced(name) + (about ? ` (${about})` : "");
+    const hatched = unexplained(names.indexOf(name)) ? ", does not explain its effect" : "";
+    return spaced(name) + (about || hatched ? ` (${about ?? ""}${about ? hatched : hatched.slice(2)})` : "");
   };
   nameCell(cell, headIndex, held.map((type) => meaning(names[type])).join(", ") || "no type");
 }
@@ -112,8 +122,10 @@ function typeLegend() {
     paint(element("span", { class: "mark" }, typeMark(name)), colours[type]), spaced(name),
     flags.filter((held) => held.includes(type)).length));
   add(-1, element("span", { class: "mark" }, "·"), "no type", flags.filter((held) => held.length === 0).length);
-  return element("ul", { class: "legend", "aria-label": "Types; choose one to see its heads" },
-    ...entries.map((entry) => element("li", {}, entry)));
+  const hatched = headData.types.unexplained.some((types) => types.length > 0)
+    ? element("p", { class: "faint" }, element("span", { class: "mark unexplained legend-hatch" }, "\u00a0"), " hatched: the label does not explain what the head does for the loss") : null;
+  return element("div", {}, element("ul", { class: "legend", "aria-label": "Types; choose one to see its heads" },
+    ...entries.map((entry) => element("li", {}, entry))), hatched);
 }
 
 // The power of ten by which cells are multiplied, so that small scores are not all near 0.
@@ -161,22 +173,47 @@ function isAuxiliary(score) {
   return /_(p|q|z|null|null_mean|null_std)$/.test(score.name);
 }
 
-// Sections of the panel first, then every other score by group.
+// The scores by variable, a list of indices each.
+function variablesOf(indices) {
+  const variables = new Map();
+  for (const index of indices) {
+    const { anchor } = headData.scores[index];
+    variables.set(anchor, [...variables.get(anchor) ?? [], index]);
+  }
+  return [...variables.values()];
+}
+
+// Sections of the panel first, then every other variable by group. A variable is one entry, whose
+// value is its first score; a second menu chooses among its labels.
 function scoreMenu() {
   const menu = element("select", { id: "head-map-score" });
   if (headData.types) menu.append(element("option", { value: "type" }, "type"));
-  const option = (index) => element("option", { value: index }, scoreTitle(headData.scores[index]));
+  const option = (indices) => element("option", { value: indices[0] }, spaced(headData.scores[indices[0]].name));
   const listed = new Set(headData.sections.flatMap((section) => section.scores));
   for (const { title, scores } of headData.sections) {
-    if (scores.length > 0) menu.append(element("optgroup", { label: title }, ...scores.map(option)));
+    if (scores.length > 0) menu.append(element("optgroup", { label: title }, ...variablesOf(scores).map(option)));
   }
   const rest = headData.scores.map((score, index) => index)
     .filter((index) => !listed.has(index) && !isAuxiliary(headData.scores[index]));
   for (const group of new Set(rest.map((index) => headData.scores[index].group))) {
-    const options = rest.filter((index) => headData.scores[index].group === group).map(option);
+    const options = variablesOf(rest.filter((index) => headData.scores[index].group === group)).map(option);
     menu.append(element("optgroup", { label: `more of ${group}` }, ...options));
   }
   return menu;
+}
+
+// The labels of the chosen variable; hidden where it has one score alone.
+function labelMenu() {
+  return element("select", { id: "head-map-label", "aria-label": "Which of its values", hidden: true });
+}
+
+function fillLabels(labels, choice) {
+  const chosen = headData.scores[Number(choice)];
+  const indices = choice === "type" ? []
+    : headData.scores.map((score, index) => index).filter((index) => headData.scores[index].anchor === chosen.anchor);
+  labels.replaceChildren(...indices.map((index) => element("option", { value: index }, spaced(headData.scores[index].label || headData.scores[index].name))));
+  labels.hidden = indices.length < 2;
+  labels.value = choice;
 }
 
 // The types or, of a comparison, the first difference between runs that is not zero everywhere.

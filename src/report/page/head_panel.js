@@ -1,5 +1,6 @@
-// The panel of one head, or of two side by side. It lies over the page, which stays where it is. The
-// address names the heads, so that Back and Forward step through them and a link can be shared.
+// The panel of one head, or of two side by side. It stands beside the map of heads if it was opened
+// there, else over the page, which stays where it is. The address names the heads, so that Back and
+// Forward step through them and a link can be shared.
 
 function addressOf(headIndices) {
   return `#${headIndices.map(headName).join("+")}`;
@@ -27,7 +28,8 @@ class HeadColumn {
 
   show(headIndex) {
     this.title.textContent = headName(headIndex);
-    this.facts.replaceChildren(...[...reasonSections(headIndex), alikeLine(headIndex)].filter(Boolean));
+    this.facts.replaceChildren(...[...summarySections(headIndex), ...reasonSections(headIndex), alikeLine(headIndex)]
+      .filter(Boolean));
     this.patterns?.showHead(headIndex);
     this.neurons?.show(headIndex);
     this.rest.replaceChildren(...factSections(headIndex));
@@ -37,6 +39,7 @@ class HeadColumn {
 const headPanel = {
   headIndices: [],
   opener: null,
+  besideMap: true,
 
   build() {
     this.title = element("h2", { id: "head-panel-title", tabindex: -1 });
@@ -77,8 +80,7 @@ const headPanel = {
     this.headIndices = headIndices;
     this.title.textContent = headIndices.length === 1 ? `Head ${headName(headIndices[0])}` : `Heads ${headIndices.map(headName).join(" and ")}`;
     this.node.hidden = false;
-    document.body.classList.toggle("docked", headData.opened !== null);
-    document.body.classList.add("panel-open");
+    this.place();
     this.node.classList.toggle("two", headIndices.length === 2);
     this.fillCompare();
     // All are hidden or not before one is drawn: a matrix fits the room there is.
@@ -99,8 +101,22 @@ const headPanel = {
     this.compare.value = other ?? "";
   },
 
+  // Beside the map, in its tab, or over the page. A page that opens with a head has it over the page.
+  place() {
+    const beside = this.besideMap && headData.opened === null && window.matchMedia("(min-width: 1001px)").matches;
+    const host = beside ? tabs.heads : document.body;
+    if (this.node.parentElement !== host) host.prepend(this.node);
+    this.node.classList.toggle("beside", beside);
+    if (beside) tabs.choose("heads");
+    document.body.classList.toggle("docked", headData.opened !== null);
+    document.body.classList.toggle("panel-open", !beside);
+  },
+
   openFrom(opener) {
-    if (!this.node.contains(opener)) this.opener = opener;
+    if (!this.node.contains(opener)) {
+      this.opener = opener;
+      this.besideMap = opener.closest(".overview") !== null && !opener.closest("#model-view");
+    }
     this.open([Number(opener.dataset.headIndex)]);
     this.toTop();
   },
@@ -108,6 +124,7 @@ const headPanel = {
   toTop() {
     this.node.scrollTop = 0;
     this.title.focus({ preventScroll: true });
+    if (this.node.classList.contains("beside") && this.node.getBoundingClientRect().top < 0) this.node.scrollIntoView({ block: "start" });
   },
 
   close() {

@@ -70,23 +70,6 @@ function exampleItem(example) {
   return node;
 }
 
-// What a head of each type does, in plain words.
-const typeSentences = {
-  positional: "It attends to the token at a fixed distance, most often the one before.",
-  current_token: "It attends to the token it stands on.",
-  delimiter: "It attends to commas, full stops and other punctuation.",
-  syntactic: "From a word it attends to one that is joined to it in the sentence's grammar.",
-  coreference: "From a pronoun or a name it attends to an earlier mention of the same person or thing.",
-  semantic: "It attends to earlier words of like meaning.",
-  duplicate: "It attends to earlier copies of the same token.",
-  induction: "On repeated text it attends to what followed the last time.",
-  rare: "It attends to the rarest token so far.",
-  sink: "It rests on the first token, and so adds nearly the same everywhere.",
-  long_range: "It attends further back than heads that look everywhere alike.",
-  copying: "It makes the tokens that it attends to more probable; in the examples, an earlier copy of the token that comes next.",
-  suppressing: "It makes tokens that were likely to come next less probable by attending to them; in the examples, the one that it lowers most.",
-};
-
 function exampleLegend() {
   const entry = (kind, text) => element("span", {}, element("mark", { class: kind }, "word"), text);
   return element("p", { class: "example-legend faint" }, entry("query", "attends"), entry("target", "should be attended to"),
@@ -102,14 +85,28 @@ function reasonSections(headIndex) {
   return types.map((type) => {
     const held = headData.reasons?.heads[headIndex][names[type]];
     const reason = held && held.score !== null ? held : null;
+    const sentence = headData.reasons?.sentences[type];
     const found = headData.examples[headIndex].filter((example) => example.type === names[type]);
     const chip = paint(element("span", { class: "chip" }, spaced(names[type])), colours[type]);
     const notes = (held?.notes ?? []).map((note) => element("p", { class: "note" }, note[0].toUpperCase() + note.slice(1) + "."));
     return element("section", { class: "reason" }, element("h3", {}, "Why ", chip),
-      typeSentences[names[type]] ? element("p", { class: "type-sentence" }, typeSentences[names[type]]) : null, ...notes,
+      sentence ? element("p", { class: "type-sentence" }, sentence) : null, ...notes,
       reason ? element("p", {}, reasonBar(reason), ` ${reasonText(reason)}`) : null,
       reason ? element("p", { class: "faint" }, headData.reasons.rules[type]) : null,
       found.length > 0 ? exampleLegend() : null,
       found.length > 0 ? element("ul", { class: "examples" }, ...found.map(exampleItem)) : null);
   });
+}
+
+function placeItem(place) {
+  const node = element("li", { class: "example" }, svgElement("svg", { "aria-hidden": "true" }), exampleText(place));
+  arcWatcher.observe(node);
+  return node;
+}
+
+// What analyses say of a head before anything else, with places of the corpus.
+function summarySections(headIndex) {
+  return headData.summaries[headIndex].map(({ text, title, places }) => element("section", {}, element("p", {}, text),
+    places.length > 0 ? element("details", {}, element("summary", {}, title),
+      element("ul", { class: "examples" }, ...places.map(placeItem))) : null));
 }

@@ -28,7 +28,8 @@ function findHeads(text) {
   }
   for (const score of headData.scores) {
     if (isAuxiliary(score) || !scoreTitle(score).toLowerCase().includes(wanted)) continue;
-    add(`Largest ${scoreTitle(score)}`, ranked(score.values).slice(0, 5).map((each) => [each, numberText(score.values[each])]), false);
+    add(`Largest ${scoreTitle(score)}`, ranked(score.values).slice(0, mostFound).map((each) => [each, numberText(score.values[each])]),
+      lists.length === 0);
   }
   return lists.slice(0, 12);
 }
@@ -53,7 +54,7 @@ function makeSearch(place) {
     results.hidden = empty;
     results.replaceChildren(...(lists.length > 0 ? lists.map(foundList) : [element("li", { class: "faint" }, "No head, type, relation or score of this name.")]));
     const chosen = lists.filter((list) => list.chosen).flatMap((list) => list.found.map(([headIndex]) => headIndex));
-    headMap.find(empty ? null : new Set(chosen));
+    headMap.find(empty || (lists.length > 0 && chosen.length === 0) ? null : new Set(chosen));
   };
   input.addEventListener("input", search);
   input.addEventListener("focus", search);

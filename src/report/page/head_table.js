@@ -26,4 +26,4 @@ function makeHeadTable(place) {
   place.append(details);
 }
 
-if (headData) makeHeadTable(document.getElementById("summary"));
+if (headData) makeHeadTable(tabs.heads);

@@ -18,7 +18,7 @@ function makeModelView(place) {
   const rows = Array.from({ length: headData.layers }, (_, layer) => row(
     buttons.slice(layer * headData.heads, (layer + 1) * headData.heads).map((cell) => element("td", {}, cell)),
     `L${layer}`));
-  const table = element("table", { class: "model-view" },
+  const table = element("table", { class: "model-view", style: `--heads: ${headData.heads}` },
     element("thead", {}, element("tr", {}, element("td"), ...columns)), element("tbody", {}, ...rows));
   makeGrid(table, buttons, headData.heads);
   const seen = new Set();
@@ -35,18 +35,9 @@ function makeModelView(place) {
     const shown = patternChoice.shown();
     for (const headIndex of seen) drawThumbnail(buttons[headIndex], headIndex, shown);
   });
-  place.append(element("h3", {}, "All patterns"),
+  place.append(
     element("p", {}, "Each picture is a head's pattern: queries down, keys across, coloured as in the panel. Choose one to open it."),
     patternControls("model"), element("div", { class: "wide" }, table));
 }
 
-// Stands in the section of the patterns' group, before its tables.
-if (headData && headData.documents.length > 0) {
-  const anchor = headData.documents[0].section;
-  const place = element("div", { id: "model-view" });
-  const section = document.getElementById(anchor) ?? document.getElementById("summary");
-  const numbers = Array.from(section.children).find((child) => child.matches("h3, details"));
-  if (numbers) numbers.before(place);
-  else section.append(place);
-  makeModelView(place);
-}
+if (headData && headData.documents.length > 0) makeModelView(tabs.add("patterns", "Patterns", "model-view"));

@@ -57,11 +57,30 @@ function tableTools(table, name) {
     button("CSV", () => download(`${name}.csv`, tableCsv(table), "text/csv")));
 }
 
-function makeTables(details) {
-  for (const table of details.querySelectorAll("table.sortable")) {
-    if (table.tBodies[0].rows.length < 8) continue;
-    table.closest(".wide").before(tableTools(table, details.id.replace("variable-", "")));
-  }
+// The table of a variable's rows, which stand in its details as JSON.
+function tableOf({ columns, rows, of }) {
+  const cell = (value, { number }) => (number
+    ? element("td", { class: "number" }, numberText(value)) : element("td", {}, value));
+  const table = element("table", { class: "sortable" },
+    rows.length < of ? element("caption", {}, `The ${rows.length} of ${of} rows with the largest absolute value`) : null,
+    element("thead", {}, element("tr", {}, ...columns.map(({ name, number }) => (
+      element("th", { scope: "col", class: number ? "number" : null }, element("button", { type: "button" }, name)))))),
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((value, i) => cell(value, columns[i]))))));
+  makeSortable(table);
+  return table;
+}
+
+// Builds a variable's table; done when its details are opened.
+function buildTable(details) {
+  const data = details.querySelector("script.rows");
+  if (!data) return;
+  const table = tableOf(JSON.parse(data.textContent));
+  data.replaceWith(element("div", { class: "wide" }, table));
+  if (headData) linkTable(table);
+  if (table.tBodies[0].rows.length >= 8) table.parentElement.before(tableTools(table, details.id.replace("variable-", "")));
 }
 
 document.querySelectorAll("table.sortable").forEach(makeSortable);
+for (const details of document.querySelectorAll("details[id^='variable-']")) {
+  details.addEventListener("toggle", () => buildTable(details), { once: true });
+}

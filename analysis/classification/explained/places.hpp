@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headscope/types.hpp"
+#include "scores/words.hpp"
+
+/// Places that a head may look at: what its attention is if it does exactly what a type says.
+namespace headscope {
+
+/// The tokens and annotation of a piece.
+struct PlaceSource {
+  const TokenIds& tokens;
+  const std::vector<unsigned char>& is_punctuation;
+  const std::vector<std::vector<Index>>& copies;
+  const std::vector<std::optional<TokenId>>& rarest;
+  const WordStructure& words;
+};
+
+/// The keys that share all attention of each query; empty where the place does not exist.
+using PlaceKeys = std::vector<std::vector<Index>>;
+
+struct Place {
+  std::string type;  ///< the name of the type whose heads look there
+  std::string text;  ///< `the previous token`, as in `with attention on exactly …`
+  std::function<PlaceKeys(const PlaceSource&)> keys;
+};
+
+/// The token `offset` before the query, position 0 included; offset 0: the query.
+Place token_before(Index offset);
+/// The tokens of the word `offset` before the query's.
+Place word_before(Index offset);
+/// The nearest token of punctuation at or before the query.
+Place nearest_punctuation();
+/// The nearest token at or before the query that belongs to a word of the class.
+Place nearest_of_class(Index word_class);
+/// The tokens of the nearest word of the class before the query's word.
+Place nearest_word_before(Index word_class);
+/// The tokens of the arc's other end, for the tokens of its later word.
+Place arc_end(const std::string& relation, ArcDirection direction);
+/// The tokens of the head word of the nearest antecedent, for those of a later mention's head word.
+Place nearest_antecedent();
+/// The last earlier copy of the query.
+Place last_copy();
+/// The token after the last copy that is followed by a token before the query.
+Place after_last_copy();
+/// The last of the rarest token.
+Place rarest_token();
+Place first_position();
+
+/// Fills the attention of a head that looks at a place.
+/// @param row      mean attention by distance 0, 1, …, sink excluded; any scale, at least n_token.
+/// @param sink     mean attention to position 0.
+/// @param pattern  n_token x n_token, key x query, overwritten: where the place does not exist,
+///                 `sink` at position 0 and the rest as `row` has it.
+void fill_place(const PlaceKeys& keys, const std::vector<double>& row, double sink,
+                Matrix& pattern);
+
+}  // namespace headscope

@@ -1,0 +1,121 @@
+#include "classification/headline.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
+#include "base/text.hpp"
+#include "classification/explained/explained.hpp"
+#include "report_text.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t most_types_named = 4, most_heads_named = 3;
+
+/// Whether more heads are of the type than in any untrained model; without untrained models,
+/// whether any head is.
+bool is_learned(const ResultsGroup& group, std::size_t type, double n_head_of_type) {
+  if (n_head_of_type == 0 || !group.has("control_type_heads")) return n_head_of_type > 0;
+  const Array& untrained = group.values("control_type_heads");
+  for (std::size_t control = 0; control < untrained.shape[0]; ++control) {
+    if (untrained(control, type) >= n_head_of_type) return false;
+  }
+  return true;
+}
+
+std::string attend_by_text(const ResultsGroup& group) {
+  const Array& type = group.values("type");
+  const std::vector<std::string> names = spaced(group.labels("head_type"));
+  std::vector<bool> typed(type.shape[1] * type.shape[2]);
+  std::vector<std::pair<std::ptrdiff_t, std::string>> counts;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::vector<double> flags = type.part(i).values;
+    const std::ptrdiff_t n_head_of_type = std::ranges::count(flags, 1.0);
+    if (!is_learned(group, i, static_cast<double>(n_head_of_type))) continue;
+    counts.emplace_back(n_head_of_type, std::to_string(n_head_of_type) + " " + names[i]);
+    for (std::size_t head_index = 0; head_index < flags.size(); ++head_index) {
+      if (flags[head_index] == 1) typed[head_index] = true;
+    }
+  }
+  std::ranges::stable_sort(counts, std::greater(), [](const auto& count) { return count.first; });
+  const std::string of_heads =
+      std::to_string(std::ranges::count(typed, true)) + " of " + count_text(typed.size(), "head");
+  const std::string text = group.has("control_type_heads")
+                               ? of_heads + " are of a type that untrained models have less often"
+                               : of_heads + " are of a type";
+  if (counts.empty()) return text + ".";
+  std::string list = joined(counts | std::views::take(most_types_named), ", ",
+                            [](const auto& count) { return count.second; });
+  if (counts.size() > most_types_named) {
+    list += " and " + count_text(counts.size() - most_types_named, "rarer type");
+  }
+  return text + ": " + list + ".";
+}
+
+struct LabelCounts {
+  std::size_t n_measured = 0, n_explained = 0;
+};
+
+LabelCounts label_counts(const Array& verdicts) {
+  LabelCounts counts;
+  for (const double value : verdicts.values) {
+    const auto verdict = static_cast<LabelVerdict>(value);
+    counts.n_measured += verdict == not_measured ? 0 : 1;
+    counts.n_explained += verdict == explained ? 1 : 0;
+  }
+  return counts;
+}
+
+std::string explained_text(const ResultsGroup& group) {
+  if (!group.has("explained_verdict")) return "";
+  const auto [n_measured, n_explained] = label_counts(group.values("explained_verdict"));
+  if (n_measured == 0) return "";
+  return "Of " + count_text(n_measured, "label") + " whose head has a measurable effect, " +
+         std::to_string(n_explained) + (n_explained == 1 ? " explains" : " explain") +
+         " part of it; " + std::to_string(n_measured - n_explained) +
+         " explain nothing measurable.";
+}
+
+/// The heads of largest cost that no label explains. Only costs whose interval lies above 0 count.
+std::string look_next_text(const Results& results) {
+  const ResultsGroup& group = results.group("classification");
+  if (!group.has("explained_verdict") || !results.has("pruning")) return "";
+  const ResultsGroup& pruning = results.group("pruning");
+  if (!pruning.has("loss_increase")) return "";
+  const Array& verdicts = group.values("explained_verdict");
+  const Variable& cost = pruning.variable("loss_increase");
+  const std::size_t n_head = verdicts.shape[2], n_head_total = verdicts.shape[1] * n_head;
+  std::vector<std::size_t> heads;
+  for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
+    const Estimate estimate = cost.estimate(head_index);
+    bool is_explained = false;
+    for (std::size_t type = 0; type < verdicts.shape[0]; ++type) {
+      const double verdict = verdicts.values[type * n_head_total + head_index];
+      is_explained |= static_cast<LabelVerdict>(verdict) == explained;
+    }
+    if (!is_explained && estimate.has_interval() && estimate.low > 0) heads.push_back(head_index);
+  }
+  if (heads.empty()) return "";
+  std::ranges::stable_sort(heads, std::greater(),
+                           [&](std::size_t head_index) { return cost.estimate(head_index).value; });
+  const std::size_t n_named = std::min(most_heads_named, heads.size());
+  return "Look next at " +
+         joined(heads | std::views::take(n_named), ", ",
+                [&](std::size_t head_index) { return head_text(head_index, n_head); }) +
+         (n_named == 1 ? ", the costliest head" : ", the costliest heads") +
+         " whose effect no label explains.";
+}
+
+}  // namespace
+
+Headline classification_headline(const Results& results) {
+  const ResultsGroup& group = results.group("classification");
+  return {.attend_by = attend_by_text(group),
+          .matter = "",
+          .explained = explained_text(group),
+          .look_next = look_next_text(results)};
+}
+
+}  // namespace headscope

@@ -1,0 +1,83 @@
+#include "classification/tests/copy_effect.hpp"
+#include "classification/types/registry.hpp"
+#include "significance.hpp"
+
+namespace headscope {
+namespace {
+
+/// An effect on logits, which has no largest value.
+/// @param sign  1 of an effect that raises, -1 of one that lowers.
+TypeScores effect_scores(const Measured& measured, HeadScore effect, HeadScore null, double sign) {
+  const EffectTest test =
+      test_effect(measured.sums.statistics(), score_info(effect).name, score_info(null).name);
+  const ByHead score = of_heads(sign * measured.sums.ratio(score_info(effect).name)),
+               baseline = of_heads(sign * measured.sums.ratio(score_info(null).name));
+  return {.score = score,
+          .baseline = baseline,
+          .threshold = always(least_effect),
+          .ceiling = always(arma::datum::inf),
+          .is_significant = [=](Index head_index) {
+            return test.q[head_index] < significant_q &&
+                   score(head_index, 0) > baseline(head_index, 0);
+          }};
+}
+
+std::string untested_effect(const Measured& measured, bool is_scored) {
+  if (is_scored) return "";
+  return is_too_short(measured) ? too_short_text : "one document cannot be tested";
+}
+
+/// Queries whose next token has an earlier copy.
+std::vector<ExampleCase> copied_cases(const ExampleSource& source) {
+  return token_cases(source, [&](Index query) {
+    return query + 1 < source.n_token() ? source.piece.copies[query + 1] : std::vector<Index>();
+  });
+}
+
+/// The text, a sentence, must show the token that comes next.
+std::vector<Index> copied_keys(const ExampleCase& each, const SeenHead& head) {
+  const std::vector<Index>& sentence = head.document.sentence;
+  return sentence[each.query + 1] == sentence[each.query] ? each.targets : std::vector<Index>();
+}
+
+std::vector<Index> lowered_keys(const ExampleCase& each, const SeenHead& head) {
+  const Index key = head.lowered_key(each.query);
+  return key == no_position ? std::vector<Index>() : std::vector<Index>{key};
+}
+
+}  // namespace
+
+HeadType copying_type() {
+  return {
+      .name = "copying",
+      .rule = "copy_effect >= 0.1 logits and above copy_effect_null with q < 0.05",
+      .sentence =
+          "It makes the tokens that it attends to more probable; in the examples, an earlier copy "
+          "of the token that comes next.",
+      .scores =
+          [](const Measured& measured) {
+            return effect_scores(measured, HeadScore::copy_effect, HeadScore::copy_effect_null, 1);
+          },
+      .untested = untested_effect,
+      .examples = {.cases = copied_cases, .targets = copied_keys},
+  };
+}
+
+HeadType suppressing_type() {
+  return {
+      .name = "suppressing",
+      .rule = "suppression_effect <= -0.1 logits and below suppression_effect_null with q < 0.05",
+      .sentence =
+          "It makes tokens that were likely to come next less probable by attending to them; in "
+          "the examples, the one that it lowers most.",
+      .scores =
+          [](const Measured& measured) {
+            return effect_scores(measured, HeadScore::suppression_effect,
+                                 HeadScore::suppression_effect_null, -1);
+          },
+      .untested = untested_effect,
+      .examples = {.targets = lowered_keys},
+  };
+}
+
+}  // namespace headscope

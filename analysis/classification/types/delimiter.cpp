@@ -1,0 +1,56 @@
+#include <algorithm>
+
+#include "classification/types/registry.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr double least_delimiter = 0.5, times_baseline = 2;
+
+TypeScores delimiter_scores(const Measured& measured) {
+  const ByHead baseline = baseline_of(measured.sums, Baseline::delimiter_baseline);
+  return {.score = ratio_of(measured.sums, HeadScore::delimiter),
+          .baseline = baseline,
+          .threshold = [=](Index head_index, Index w) {
+            return std::max(least_delimiter, times_baseline * baseline(head_index, w));
+          }};
+}
+
+std::string untested_delimiter(const Measured& measured, bool is_scored) {
+  if (measured.sums.ratio(baseline_info(Baseline::delimiter_baseline).name)(0, 0) == 0) {
+    return "no token of the corpus is only punctuation";
+  }
+  if (is_scored) return "";
+  return is_too_short(measured) ? too_short_text : "the corpus has no text, only token ids";
+}
+
+std::vector<ExampleCase> delimiter_cases(const ExampleSource& source) {
+  return token_cases(source, [&](Index query) {
+    std::vector<Index> targets;
+    for (Index key = 1; key <= query && !source.piece.is_punctuation.empty(); ++key) {
+      if (source.piece.is_punctuation[key] != 0) targets.push_back(key);
+    }
+    return targets;
+  });
+}
+
+}  // namespace
+
+HeadType delimiter_type() {
+  return {
+      .name = "delimiter",
+      .rule = "delimiter >= 0.5 and >= 2 x delimiter_baseline",
+      .sentence = "It attends to commas, full stops and other punctuation.",
+      .claim_part = 5,
+      .scores = delimiter_scores,
+      .untested = untested_delimiter,
+      .place = [](const ResultsGroup&, Index) { return nearest_punctuation(); },
+      .examples = {.cases = delimiter_cases},
+      .features =
+          [](const ResultsGroup&, Index) {
+            return std::vector<std::string>{"upos_PUNCT", "latest_punctuation"};
+          },
+  };
+}
+
+}  // namespace headscope

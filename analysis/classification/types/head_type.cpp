@@ -1,0 +1,61 @@
+#include "classification/types/head_type.hpp"
+
+#include <cmath>
+
+namespace headscope {
+
+ByHead always(double value) {
+  return [value](Index, Index) { return value; };
+}
+
+ByHead of_heads(arma::mat values) {
+  return [values = std::move(values)](Index head_index, Index w) { return values(head_index, w); };
+}
+
+ByHead of_corpus(arma::mat values) {
+  return [values = std::move(values)](Index, Index w) { return values(0, w); };
+}
+
+ByHead ratio_of(const WeightedSums& sums, HeadScore score) {
+  return of_heads(sums.ratio(score_info(score).name));
+}
+
+ByHead baseline_of(const WeightedSums& sums, Baseline baseline) {
+  return of_corpus(sums.ratio(baseline_info(baseline).name));
+}
+
+double threshold_margin(double value, double threshold, double ceiling) {
+  const double room = ceiling - threshold;
+  if (std::isinf(room)) return value - threshold;
+  if (room > 0) return (value - threshold) / room;
+  return value >= threshold ? 0 : value - threshold;
+}
+
+double TypeScores::margin(Index head_index, Index weighting) const {
+  const double first =
+      threshold_margin(score(head_index, weighting), threshold(head_index, weighting),
+                       ceiling(head_index, weighting));
+  if (!second_margin) return first;
+  const double second = second_margin(head_index, weighting);
+  return first <= second ? first : second;
+}
+
+TypeScores share_scores(const Measured& measured, HeadScore score, double threshold) {
+  return {.score = ratio_of(measured.sums, score), .threshold = always(threshold)};
+}
+
+std::vector<Index> MeasuredType::heads() const {
+  std::vector<Index> head_indices;
+  for (Index head_index = 0; head_index < margin.n_rows; ++head_index) {
+    if (has(head_index)) head_indices.push_back(head_index);
+  }
+  return head_indices;
+}
+
+bool is_too_short(const Measured& measured) {
+  const arma::mat shares = measured.sums.ratio("offset_share");
+  const arma::uvec finite = arma::find_finite(shares.col(0));
+  return finite.empty();
+}
+
+}  // namespace headscope

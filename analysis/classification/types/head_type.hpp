@@ -1,0 +1,137 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "classification/examples/cases.hpp"
+#include "classification/explained/places.hpp"
+#include "classification/tests/coreference.hpp"
+#include "classification/tests/relations.hpp"
+#include "classification/tests/semantic.hpp"
+#include "headscope/results.hpp"
+#include "scores/sums.hpp"
+
+/// What a type of head is, as data. Each type is a file of types/ and a line of registry.cpp;
+/// everything else of the classification goes through the list of types and names none.
+namespace headscope {
+
+/// What the rules of types read: sums of the corpus, and tests made from them.
+struct Measured {
+  const WeightedSums& sums;
+  const RelationTests& relations;
+  const CoreferenceTest& coreference;
+  const SemanticTest& semantic;
+  const arma::mat& induction;  ///< head_index x weighting
+  Index n_head_total() const { return induction.n_rows; }
+};
+
+/// A number by head and weighting.
+using ByHead = std::function<double(Index head_index, Index weighting)>;
+
+ByHead always(double value);
+ByHead of_heads(arma::mat values);   ///< head x weighting
+ByHead of_corpus(arma::mat values);  ///< 1 x weighting: the same of all heads
+ByHead ratio_of(const WeightedSums& sums, HeadScore score);
+ByHead baseline_of(const WeightedSums& sums, Baseline baseline);
+
+/// (value - threshold) / (ceiling - threshold): 0 at the threshold, 1 at the largest possible
+/// value. If ceiling <= threshold: 0 for a value that reaches the threshold, else negative. With an
+/// infinite ceiling: value - threshold.
+double threshold_margin(double value, double threshold, double ceiling);
+
+/// What a type's rule compares: a head is of the type if its score reaches the threshold and its
+/// test, on the whole corpus, is significant.
+struct TypeScores {
+  ByHead score;
+  ByHead baseline = always(arma::datum::nan);
+  ByHead threshold;
+  ByHead ceiling = always(1);  ///< the largest possible score
+  std::function<bool(Index head_index)> is_significant = [](Index) { return true; };
+  /// A further condition, as a margin; a rule with one has the smaller margin of both.
+  ByHead second_margin = nullptr;
+  /// By which of several a head comes closest to the rule: an offset, a relation. Types with
+  /// nothing to choose have none.
+  std::function<Index(Index head_index)> choice = nullptr;
+
+  double margin(Index head_index, Index weighting) const;
+};
+
+/// Whether no document has a query with a key besides the sink and itself, and the words for it.
+bool is_too_short(const Measured& measured);
+inline constexpr const char* too_short_text = "no document has a token beyond position 1";
+
+/// A mean share of attention against a fixed threshold.
+TypeScores share_scores(const Measured& measured, HeadScore score, double threshold);
+
+struct MeasuredType;
+
+/// A function of the finished results and a head.
+template <typename Result>
+using OfHead = std::function<Result(const ResultsGroup& group, Index head_index)>;
+
+struct HeadType {
+  std::string name;      ///< `long_range`
+  std::string rule;      ///< in words, with its thresholds
+  std::string sentence;  ///< what such a head does, for readers of the report
+  /// The part of claim 7 that says that some heads are of the type; 0: none does.
+  int claim_part = 0;
+
+  std::function<TypeScores(const Measured&)> scores;
+  /// Why the corpus cannot test the type, in words; empty if it can.
+  /// @param is_scored  whether any head has a margin.
+  std::function<std::string(const Measured&, bool is_scored)> untested;
+  /// The probability that the significance test finds one head at the threshold; none: no test.
+  std::function<double(const Measured&)> power = nullptr;
+  /// A sentence more for the evidence of its part of claim 7.
+  std::function<std::string(const Measured&)> claim_note = nullptr;
+
+  /// Adds variables of this type alone.
+  std::function<void(const Measured&, const MeasuredType&, ResultsGroup&)> add_variables = nullptr;
+  /// By what a head is of the type, from these variables: the one it claims first.
+  OfHead<std::vector<Index>> choices = nullptr;
+  /// A choice in words: `offset 1`, `det → head (45 held-out arcs)`.
+  std::function<std::string(const ResultsGroup&, Index choice)> choice_text = nullptr;
+
+  /// Where a head of the type looks; none: the type names no place.
+  OfHead<Place> place = nullptr;
+  /// Places of other types that are tried first as its control.
+  OfHead<std::vector<Place>> rivals = nullptr;
+  TypeExamples examples = {};
+  /// Features of the score model by which the type says that a head attends.
+  OfHead<std::vector<std::string>> features = nullptr;
+};
+
+using HeadTypeList = std::vector<HeadType>;
+
+/// What a type's rule compares for one head on the whole corpus; NaN where the type has no such
+/// number.
+struct TypeNumbers {
+  double score = 0, baseline = 0, threshold = 0;
+};
+
+/// A type's rule applied to all heads. The significance test of the whole corpus is used under
+/// every weighting: the number of heads of a type varies by scores alone.
+struct MeasuredType {
+  const HeadType* type = nullptr;
+  /// head_index x weighting, margin over the threshold: a head is of the type from 0 on. NaN where
+  /// the type's test failed or could not be made.
+  arma::mat margin;
+  std::vector<TypeNumbers> numbers;  ///< by head
+  std::vector<Index> choice;         ///< by head, TypeScores::choice; no_position without any
+  /// Whether the score has a largest value. Without one the room above the threshold is infinite,
+  /// and the margin counts less than that of any other type.
+  bool has_ceiling = true;
+  /// The threshold lies above the largest possible score of every head, as where a rule is so often
+  /// right that none can exceed it by the gain asked for.
+  bool is_out_of_reach = false;
+  std::string untested;  ///< why the corpus cannot test the type; empty if it can
+
+  bool has(Index head_index, Index weighting = 0) const {
+    return margin(head_index, weighting) >= 0;
+  }
+  std::vector<Index> heads() const;  ///< of the type, on the whole corpus
+};
+
+}  // namespace headscope

@@ -1,0 +1,40 @@
+#include "induction.hpp"
+
+#include "classification/types/registry.hpp"
+
+namespace headscope {
+namespace {
+
+std::vector<ExampleCase> successor_cases(const ExampleSource& source) {
+  return token_cases(source, [&](Index query) {
+    std::vector<Index> successors = source.piece.copies[query];
+    for (Index& each : successors) ++each;
+    return successors;
+  });
+}
+
+}  // namespace
+
+HeadType induction_type() {
+  return {
+      .name = "induction",
+      .rule = "induction >= 0.4",
+      .sentence = "On repeated text it attends to what followed the last time.",
+      .scores =
+          [](const Measured& measured) {
+            return TypeScores{.score = of_heads(measured.induction),
+                              .threshold = always(least_induction)};
+          },
+      .untested = [](const Measured&, bool) { return ""; },
+      .place = [](const ResultsGroup&, Index) { return after_last_copy(); },
+      .rivals = [](const ResultsGroup&, Index) { return std::vector{last_copy()}; },
+      // The target follows an earlier copy of the query.
+      .examples = {.cases = successor_cases, .also_shown = [](Index target) { return target - 1; }},
+      .features =
+          [](const ResultsGroup&, Index) {
+            return std::vector<std::string>{"after_copy", "after_copy_latest"};
+          },
+  };
+}
+
+}  // namespace headscope

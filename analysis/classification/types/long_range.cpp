@@ -1,0 +1,62 @@
+#include <cmath>
+
+#include "classification/types/registry.hpp"
+
+namespace headscope {
+namespace {
+
+/// The distance from which on a head is long-range, tokens: a quarter of the way.
+double long_range_threshold(double uniform, double furthest) {
+  return std::lerp(uniform, furthest, 0.25);
+}
+
+TypeScores long_range_scores(const Measured& measured) {
+  const ByHead uniform = baseline_of(measured.sums, Baseline::distance_uniform),
+               furthest = baseline_of(measured.sums, Baseline::distance_furthest);
+  const std::vector<Estimate> distances = measured.sums.estimates([](const WeightedSums& weighted) {
+    return weighted.ratio(score_info(HeadScore::distance).name);
+  });
+  return {.score = ratio_of(measured.sums, HeadScore::distance),
+          .baseline = uniform,
+          .threshold =
+              [=](Index head_index, Index w) {
+                return long_range_threshold(uniform(head_index, w), furthest(head_index, w));
+              },
+          .ceiling = furthest,
+          .is_significant =
+              [=](Index head_index) { return distances[head_index].low > uniform(head_index, 0); }};
+}
+
+std::string untested_distance(const Measured& measured, bool /*is_scored*/) {
+  if (is_too_short(measured)) return too_short_text;
+  return measured.sums.n_weighting() == 1 ? "there is no interval: too few documents, or resamples"
+                                          : "";
+}
+
+/// Keys as far back as the rule asks of the mean distance, for this query.
+std::vector<Index> distant_keys(const ExampleCase& each, const SeenHead& /*head*/) {
+  const double furthest = static_cast<double>(each.query - 1),
+               threshold = long_range_threshold(furthest / 2, furthest);
+  std::vector<Index> targets;
+  for (Index key = 1; static_cast<double>(each.query - key) >= threshold; ++key) {
+    targets.push_back(key);
+  }
+  return targets;
+}
+
+}  // namespace
+
+HeadType long_range_type() {
+  return {
+      .name = "long_range",
+      .rule =
+          "distance >= distance_uniform + 0.25 x (distance_furthest - distance_uniform), and its "
+          "interval above distance_uniform",
+      .sentence = "It attends further back than heads that look everywhere alike.",
+      .scores = long_range_scores,
+      .untested = untested_distance,
+      .examples = {.targets = distant_keys},
+  };
+}
+
+}  // namespace headscope

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "classification/types/head_type.hpp"
+
+namespace headscope {
+
+HeadType positional_type();
+HeadType current_token_type();
+HeadType delimiter_type();
+HeadType syntactic_type();
+HeadType coreference_type();
+HeadType semantic_type();
+HeadType duplicate_type();
+HeadType induction_type();
+HeadType rare_type();
+HeadType sink_type();
+HeadType long_range_type();
+HeadType copying_type();
+HeadType suppressing_type();
+HeadType word_class_type();
+
+/// The types of heads, in the order of results, tables and figures. A new one stands last.
+const HeadTypeList& head_type_list();
+
+}  // namespace headscope

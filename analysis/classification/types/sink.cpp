@@ -1,0 +1,30 @@
+#include "classification/types/registry.hpp"
+
+namespace headscope {
+namespace {
+
+std::vector<ExampleCase> sink_cases(const ExampleSource& source) {
+  std::vector<ExampleCase> cases = token_cases(source, [](Index) { return std::vector<Index>{0}; });
+  for (ExampleCase& each : cases) each.includes_sink = true;
+  return cases;
+}
+
+}  // namespace
+
+HeadType sink_type() {
+  return {
+      .name = "sink",
+      .rule = "sink >= 0.9",
+      .sentence = "It rests on the first token, and so adds nearly the same everywhere.",
+      .scores =
+          [](const Measured& measured) { return share_scores(measured, HeadScore::sink, 0.9); },
+      .untested =
+          [](const Measured&, bool is_scored) {
+            return is_scored ? "" : "no document has a token beyond position 0";
+          },
+      .place = [](const ResultsGroup&, Index) { return first_position(); },
+      .examples = {.cases = sink_cases},
+  };
+}
+
+}  // namespace headscope

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <set>
+
+#include "score_model/fits.hpp"
+
+/// What models of attention scores need of the corpus, as statistics: two passes.
+namespace headscope {
+
+/// Documents whose queries are sampled, and how many of each.
+class QuerySample {
+ public:
+  QuerySample() = default;
+  QuerySample(std::uint64_t n_document, std::uint64_t n_query, std::uint64_t seed);
+
+  bool has(std::uint64_t document) const { return documents_.contains(document); }
+  /// Of a piece, ascending; none of a document that is not sampled.
+  std::vector<Index> queries_of(const Piece& piece) const;
+
+ private:
+  std::set<std::uint64_t> documents_;
+  std::uint64_t n_even_ = 0, n_odd_ = 0;  ///< queries of a document
+  std::uint64_t seed_ = 0;
+};
+
+/// First pass: adds a piece's tokens, arcs and annotation.
+void count_score_tokens(const Piece& piece, const ModelConfig& config,
+                        DocumentStatistics& statistics);
+
+CorpusTraits score_traits(const Statistics& statistics);
+std::vector<double> score_token_counts(const Statistics& statistics);
+
+/// Second pass: keeps the features of a piece's sampled queries, and adds what heads attend to and
+/// the sums of z.
+class ScoreCollector : public PieceObserver {
+ public:
+  /// All outlive it. @param queries  not empty.
+  ScoreCollector(const Model& model, const FeatureList& features, const TokenTraits& traits,
+                 const ComputeContext& context, const Piece& piece, std::vector<Index> queries,
+                 std::size_t block, DocumentStatistics& statistics);
+
+  bool wants_pattern(Index /*layer*/) const override { return true; }
+  void observe_layer(const LayerView& view) override;
+
+  static std::uint64_t bytes(const ModelConfig& config, Index n_token, std::size_t n_feature);
+
+ private:
+  const ModelConfig& config_;
+  const FeatureList& features_;
+  const ComputeContext& context_;
+  std::size_t block_;
+  bool is_odd_;
+  std::string sink_name_;
+  DocumentStatistics& statistics_;
+  FitSample sample_;
+  TokenNumbers numbers_;
+  std::unique_ptr<LexicalStream> stream_;
+};
+
+/// What the second pass kept.
+ScoreData score_data(const Statistics& statistics, const Model& model, const FeatureList& features);
+
+/// The first token of the run, as every piece begins; none if the pieces begin with text.
+std::optional<TokenId> score_first_token(const Statistics& statistics);
+
+/// Mean z of a layer over the sampled documents' tokens after position 0.
+Vector score_mean_z(const Statistics& statistics, Index layer);
+
+}  // namespace headscope

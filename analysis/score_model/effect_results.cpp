@@ -1,0 +1,105 @@
+#include <cmath>
+
+#include "score_model/document_estimates.hpp"
+#include "score_model/effects.hpp"
+#include "score_model/score_results.hpp"
+#include "score_model/variables.hpp"
+
+namespace headscope {
+namespace {
+
+double median_of_numbers(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  if (values.empty()) return arma::datum::nan;
+  return arma::median(arma::vec(values));
+}
+
+/// Losses of every head by block.
+class EffectSums {
+ public:
+  EffectSums(const Statistics& statistics, std::size_t n_layer) {
+    clean_ = statistics.total(score_clean_name).values;
+    n_token_ = statistics.total(score_effect_tokens).values;
+    for (std::size_t layer = 0; layer < n_layer; ++layer) {
+      losses_.push_back(statistics.total(score_loss_name(layer)));
+    }
+    n_head_ = losses_.front().shape[1];
+  }
+
+  std::size_t n_head_total() const { return losses_.size() * n_head_; }
+
+  /// Of each head: the increase by its mean; the share kept by each step; by the control; full less
+  /// control.
+  static constexpr std::size_t n_value = n_score_step + 3;
+  std::vector<double> values(const BootstrapCounts& counts) const {
+    const double clean = weighted_sum(clean_, counts), n_token = weighted_sum(n_token_, counts);
+    std::vector<double> values;
+    for (const Array& of_layer : losses_) {
+      const Array total = of_layer.weighted_sum(counts);
+      for (std::size_t head = 0; head < n_head_; ++head) {
+        const double increase = total(head, score_mean) - clean;
+        const auto kept = [&](std::size_t kind) {
+          const double loss = total(head, kind);
+          return loss == 0 ? arma::datum::nan : 1 - (loss - clean) / increase;
+        };
+        values.push_back(increase / n_token);
+        for (std::size_t step = 0; step < n_score_step; ++step) values.push_back(kept(step));
+        const double control = n_head_ == 1 ? arma::datum::nan : kept(score_control);
+        values.push_back(control);
+        values.push_back(kept(static_cast<std::size_t>(ScoreStep::full)) - control);
+      }
+    }
+    return values;
+  }
+
+ private:
+  std::vector<double> clean_, n_token_;
+  std::vector<Array> losses_;
+  std::size_t n_head_ = 0;
+};
+
+}  // namespace
+
+void add_effects(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
+                 ResultsGroup& group) {
+  if (!statistics.has(score_clean_name)) return;
+  const EffectSums sums(statistics, group.dimension("layer").size());
+  const std::vector<double> documents = statistics.total(score_effect_documents).values;
+  const std::size_t n_head_total = sums.n_head_total();
+  const std::vector<Estimate> all = estimates_of_documents(
+      documents, [&](const BootstrapCounts& counts) { return sums.values(counts); }, n_bootstrap,
+      seed);
+  std::vector<Estimate> increase(n_head_total), control(n_head_total), above(n_head_total);
+  std::vector<Estimate> explained(n_score_step * n_head_total);
+  std::vector<bool> has_effect(n_head_total);
+  for (std::size_t head = 0; head < n_head_total; ++head) {
+    const Estimate* const of_head = &all[head * EffectSums::n_value];
+    increase[head] = of_head[0];
+    has_effect[head] = of_head[0].low > 0;
+    if (!has_effect[head]) continue;
+    for (std::size_t step = 0; step < n_score_step; ++step) {
+      explained[step * n_head_total + head] = of_head[1 + step];
+    }
+    control[head] = of_head[1 + n_score_step];
+    above[head] = of_head[2 + n_score_step];
+  }
+  const auto median = [&](const BootstrapCounts& counts) {
+    const std::vector<double> values = sums.values(counts);
+    std::vector<double> differences;
+    for (std::size_t head = 0; head < n_head_total; ++head) {
+      if (has_effect[head]) differences.push_back(values[(head + 1) * EffectSums::n_value - 1]);
+    }
+    return std::vector<double>{median_of_numbers(std::move(differences))};
+  };
+  const VariableTable& variables = score_variables();
+  group.add(variables["effect_explained"], explained);
+  group.add(variables["effect_explained_control"], control);
+  group.add(variables["effect_above_control"], above);
+  group.add(variables["effect_above_control_median"],
+            estimates_of_documents(documents, median, n_bootstrap, seed));
+  group.add(variables["mean_replacement_increase"], increase);
+  group.add(variables["effect_documents"],
+            weighted_sum(documents, BootstrapCounts(documents.size(), 1)));
+}
+
+}  // namespace headscope

@@ -1,0 +1,257 @@
+#include "score_model/effects.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "headscope/random.hpp"
+#include "parallel.hpp"
+#include "random_draws.hpp"
+
+namespace headscope {
+namespace {
+
+/// First stream of the documents that heads run on.
+constexpr std::uint64_t effect_stream = (std::uint64_t{3} << 60) - 4;
+
+/// A step's coefficients of up to eight heads; NaN becomes 0.
+LaneValues theta_of(const ScoreFits& fits, std::size_t step, Index layer, Index first,
+                    Index n_lane) {
+  const std::size_t n_feature = fits.theta.shape[3];
+  LaneValues theta(n_feature * n_logit_lane, 0);
+  for (std::size_t f = 0; f < n_feature; ++f) {
+    for (Index l = 0; l < n_lane; ++l) {
+      const double value = fits.theta(step, layer, first + l, f);
+      theta[f * n_logit_lane + l] = std::isnan(value) ? 0 : value;
+    }
+  }
+  return theta;
+}
+
+bool is_fitted(const ScoreFits& fits, std::size_t step, Index layer, Index head) {
+  return !std::isnan(fits.theta(step, layer, head, std::size_t{0}));
+}
+
+/// to = sum over keys of weight times value; weights are n_logit_lane apart.
+void mix_values(blas::ConstView values, const double* weights, Index n_key, float* to) {
+  std::fill_n(to, values.n_row, 0.0F);
+  for (Index key = 0; key < n_key; ++key) {
+    const auto weight = static_cast<float>(weights[key * n_logit_lane]);
+    const float* const value = values.data + key * values.stride;
+    for (Index i = 0; i < values.n_row; ++i) to[i] += weight * value[i];
+  }
+}
+
+}  // namespace
+
+EffectDocuments::EffectDocuments(std::uint64_t n_document, std::uint64_t n_wanted,
+                                 std::uint64_t seed) {
+  const std::uint64_t n_odd = n_document / 2;
+  const auto sample = [&](std::uint64_t of, std::uint64_t count, std::uint64_t stream) {
+    return spread_sample(of, std::min(of, count), CounterRandom(seed, effect_stream + stream));
+  };
+  for (const Index each : sample(n_odd, n_wanted, 0)) single.insert(2 * each + 1);
+  std::vector<std::uint64_t> rest;
+  for (std::uint64_t d = 1; d < n_document; d += 2) {
+    if (!single.contains(d)) rest.push_back(d);
+  }
+  for (const Index each : sample(rest.size(), n_wanted, 1)) joint.insert(rest[each]);
+}
+
+std::string score_loss_name(Index layer) {
+  return "score_loss." + std::to_string(layer);
+}
+
+ScoreEffects::ScoreEffects(const Model& model, const FeatureList& features,
+                           const TokenTraits& traits, const ScoreFits& fits,
+                           const Statistics& earlier, const ComputeContext& context,
+                           const AblationPrecision& precision)
+    : model_(model),
+      features_(features),
+      traits_(traits),
+      fits_(fits),
+      context_(context),
+      ablation_(model, context, precision) {
+  for (Index layer = 0; layer < model.config.n_layer; ++layer) {
+    mean_z_.push_back(score_mean_z(earlier, layer));
+  }
+}
+
+class ScoreEffects::Losses : public PieceObserver {
+ public:
+  Losses(ScoreEffects& effects, const Piece& piece, std::size_t block,
+         DocumentStatistics& statistics);
+
+  bool wants_pattern(Index /*layer*/) const override { return true; }
+  void observe_layer(const LayerView& view) override;
+  void end(const PieceEnd& end) override;
+
+ private:
+  void replace(const LayerView& view, Index first, const std::vector<float>& lexical);
+  void replace_query(const LayerView& view, Index first, std::size_t step,
+                     const LogitProblem& problem, const LaneValues& theta, std::size_t i,
+                     std::vector<double>& attention);
+  void find_surprise(const Matrix& pattern, Index query, const double* attention,
+                     ScoreSurprise& surprise) const;
+
+  ScoreEffects& effects_;
+  const ModelConfig& config_;
+  const TokenIds& tokens_;
+  std::size_t block_;
+  DocumentStatistics& statistics_;
+  FitSample sample_;
+  TokenNumbers numbers_;
+  std::unique_ptr<LexicalStream> stream_;
+  std::vector<std::vector<Matrix>> replaced_;  // layer, kind: z of all heads
+  std::vector<ScoreSurprise> surprises_;       // by query and head of a layer
+  Array* surprise_ = nullptr;                  // of a document's first piece
+};
+
+ScoreEffects::Losses::Losses(ScoreEffects& effects, const Piece& piece, std::size_t block,
+                             DocumentStatistics& statistics)
+    : effects_(effects),
+      config_(effects.model_.config),
+      tokens_(piece.tokens),
+      block_(block),
+      statistics_(statistics) {
+  const PieceQueries all(piece, effects.features_,
+                         sampled_queries(piece.tokens.size(), piece.tokens.size(), 0, 0, 0));
+  sample_.add(all, block, effects.traits_);
+  numbers_.add(all.tokens);
+  numbers_.complete();
+  std::optional<TokenId> first;
+  if (piece.has_bos) first = piece.tokens.front();
+  stream_ =
+      std::make_unique<LexicalStream>(effects.model_, first, numbers_.tokens(), effects.context_);
+  if (piece.index > 0 || piece.token_text.empty()) return;
+  surprise_ = &statistics.record(score_surprise_name, {config_.n_layer, config_.n_head, 3});
+  statistics.texts(score_text_name) = piece.token_text;
+}
+
+void ScoreEffects::Losses::find_surprise(const Matrix& pattern, Index query,
+                                         const double* attention, ScoreSurprise& surprise) const {
+  const float* const own = pattern.colptr(query);
+  double divergence = 0;
+  Index most = 0;
+  for (Index key = 0; key <= query; ++key) {
+    const double weight = own[key];
+    if (weight > 0) divergence += weight * std::log(weight / attention[key * n_logit_lane]);
+    if (own[key] >= own[most]) most = key;
+  }
+  surprise = {static_cast<double>(query), static_cast<double>(most), divergence};
+}
+
+void ScoreEffects::Losses::replace_query(const LayerView& view, Index first, std::size_t step,
+                                         const LogitProblem& problem, const LaneValues& theta,
+                                         std::size_t i, std::vector<double>& attention) {
+  const Index query = sample_.queries[i].query, d_head = config_.d_head(), n_head = config_.n_head;
+  const Index n_lane = std::min<Index>(n_logit_lane, n_head - first);
+  attention.resize((query + 1) * n_logit_lane);
+  model_attention(problem, theta, i, attention.data());
+  const blas::ConstView projections = view.qkv;
+  std::vector<Matrix>& replaced = replaced_[view.layer];
+  for (Index l = 0; l < n_lane; ++l) {
+    const Index head = first + l;
+    if (!is_fitted(effects_.fits_, step, view.layer, head)) continue;
+    mix_values(projections.rows(config_.v_row(head), d_head), attention.data() + l, query + 1,
+               replaced[step].colptr(query) + head * d_head);
+    if (step != static_cast<std::size_t>(ScoreStep::full)) continue;
+    if (surprise_ != nullptr) {
+      find_surprise(view.pattern.slice(head), query, attention.data() + l,
+                    surprises_[i * n_head + head]);
+    }
+    // This head's model is the control of the head before it.
+    const Index of = (head + n_head - 1) % n_head;
+    const auto sink = static_cast<float>(view.pattern(0, query, of));
+    const double beyond = std::max(1 - attention[l], 1e-12);
+    const auto scale = static_cast<float>((1 - sink) / beyond);
+    const blas::ConstView of_values = projections.rows(config_.v_row(of), d_head);
+    float* const to = replaced[score_control].colptr(query) + of * d_head;
+    mix_values(of_values.cols(1, query), attention.data() + n_logit_lane + l, query, to);
+    for (Index d = 0; d < d_head; ++d) to[d] = scale * to[d] + sink * of_values.data[d];
+  }
+}
+
+void ScoreEffects::Losses::replace(const LayerView& view, Index first,
+                                   const std::vector<float>& lexical) {
+  const LogitProblem problem{&sample_, &effects_.features_, lexical.data(), {}};
+  const Index n_lane = std::min<Index>(n_logit_lane, config_.n_head - first);
+  for (std::size_t step = 0; step < n_score_step; ++step) {
+    const LaneValues theta = theta_of(effects_.fits_, step, view.layer, first, n_lane);
+    parallel_for(sample_.queries.size(), std::vector<double>(),
+                 [&](std::size_t i, std::vector<double>& attention) {
+                   replace_query(view, first, step, problem, theta, i, attention);
+                 });
+  }
+}
+
+void ScoreEffects::Losses::observe_layer(const LayerView& view) {
+  effects_.ablation_.observe_layer(view);
+  replaced_.emplace_back(score_mean, view.z);
+  surprises_.assign(sample_.queries.size() * config_.n_head, {});
+  const LexicalLayer of_layer = stream_->next();
+  std::vector<float> lexical;
+  for (Index first = 0; first < config_.n_head; first += n_logit_lane) {
+    lexical_scores(config_, view.layer, of_layer, numbers_, sample_, first, effects_.context_,
+                   lexical);
+    replace(view, first, lexical);
+  }
+  if (surprise_ == nullptr) return;
+  for (Index head = 0; head < config_.n_head; ++head) {
+    ScoreSurprise most;
+    for (std::size_t i = 0; i < sample_.queries.size(); ++i) {
+      const ScoreSurprise& each = surprises_[i * config_.n_head + head];
+      if (each.divergence > most.divergence) most = each;
+    }
+    (*surprise_)(view.layer, head, Index{0}) = most.query;
+    (*surprise_)(view.layer, head, Index{1}) = most.key;
+    (*surprise_)(view.layer, head, Index{2}) = most.divergence;
+  }
+}
+
+void ScoreEffects::Losses::end(const PieceEnd& /*end*/) {
+  const TokenLoss clean = effects_.ablation_.clean_loss(SequenceBatch::of_document(tokens_));
+  statistics_.sum(score_effect_tokens, {n_document_block})(block_) +=
+      static_cast<double>(clean.nll.size());
+  statistics_.sum(score_clean_name, {n_document_block})(block_) += clean.sum();
+  for (Index layer = 0; layer < config_.n_layer; ++layer) {
+    std::vector<HeadVariant> variants;
+    std::vector<std::pair<Index, std::size_t>> places;  // head and kind
+    for (Index head = 0; head < config_.n_head; ++head) {
+      for (std::size_t kind = 0; kind < n_score_loss; ++kind) {
+        if (kind < n_score_step && !is_fitted(effects_.fits_, kind, layer, head)) continue;
+        if (kind == score_control && config_.n_head == 1) continue;
+        HeadVariant variant{layer, {head}};
+        const Vector& mean = effects_.mean_z_[layer];
+        variant.z = kind == score_mean
+                        ? blas::ConstView(mean.memptr(), mean.n_elem, tokens_.size(), 0)
+                        : blas::ConstView(replaced_[layer][kind]);
+        variants.push_back(std::move(variant));
+        places.emplace_back(head, kind);
+      }
+    }
+    const std::vector<TokenLoss> losses = effects_.ablation_.losses(tokens_, variants);
+    Array& sums =
+        statistics_.sum(score_loss_name(layer), {n_document_block, config_.n_head, n_score_loss});
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      sums(block_, places[i].first, places[i].second) += losses[i].sum();
+    }
+  }
+}
+
+std::unique_ptr<PieceObserver> ScoreEffects::add_losses(const Piece& piece, std::size_t block,
+                                                        DocumentStatistics& statistics) {
+  return std::make_unique<Losses>(*this, piece, block, statistics);
+}
+
+std::uint64_t ScoreEffects::bytes(const ModelConfig& config, Index n_token, int n_thread,
+                                  const Engines& engines) {
+  const std::uint64_t n = n_token, n_pair = n * n / 2;
+  return HeadAblation::bytes(config, n_token, n_thread, engines) +
+         score_mean * config.n_layer * config.d_model * n * sizeof(float) +
+         n_pair * (n_numeric_feature + n_logit_lane + 4) * sizeof(float) +
+         LexicalStream::bytes(config, n_token) +
+         n_document_block * config.n_layer * config.n_head * n_score_loss * Statistics::sum_bytes +
+         n * config.n_head * sizeof(ScoreSurprise);
+}
+
+}  // namespace headscope

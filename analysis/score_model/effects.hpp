@@ -1,0 +1,71 @@
+#pragma once
+
+#include <memory>
+#include <set>
+
+#include "headscope/ablation.hpp"
+#include "score_model/collect.hpp"
+
+/// What heads still do with their attention replaced by models of it.
+namespace headscope {
+
+/// Kinds of loss with one head replaced: by its model of a step, by the next head's full model at
+/// keys >= 1 with its own attention to the sink, by its mean output.
+inline constexpr std::size_t score_control = n_score_step, score_mean = n_score_step + 1,
+                             n_score_loss = n_score_step + 2;
+
+/// Odd documents that heads run on, spread evenly over them: those of single heads, and as many
+/// others, if there are, of many heads at once.
+struct EffectDocuments {
+  EffectDocuments() = default;
+  EffectDocuments(std::uint64_t n_document, std::uint64_t n_wanted, std::uint64_t seed);
+
+  std::set<std::uint64_t> single, joint;
+};
+
+/// The query of a document where a head's attention is furthest from its model.
+struct ScoreSurprise {
+  double query = -1, key = -1;
+  double divergence = 0;  ///< KL(A|A^), nats
+};
+
+/// Runs every head with its attention replaced, one at a time.
+class ScoreEffects {
+ public:
+  /// All outlive it.
+  ScoreEffects(const Model& model, const FeatureList& features, const TokenTraits& traits,
+               const ScoreFits& fits, const Statistics& earlier, const ComputeContext& context,
+               const AblationPrecision& precision);
+
+  /// Adds a piece's losses, and of a document's first piece the surprises and the text.
+  std::unique_ptr<PieceObserver> add_losses(const Piece& piece, std::size_t block,
+                                            DocumentStatistics& statistics);
+
+  static std::uint64_t bytes(const ModelConfig& config, Index n_token, int n_thread,
+                             const Engines& engines);
+
+ private:
+  class Losses;
+
+  const Model& model_;
+  const FeatureList& features_;
+  const TokenTraits& traits_;
+  const ScoreFits& fits_;
+  const ComputeContext& context_;
+  HeadAblation ablation_;
+  std::vector<Vector> mean_z_;  // by layer
+};
+
+/// Names of the sums of losses: of a layer by block, head and kind; of the model as it is and of
+/// predicted tokens and documents by block.
+std::string score_loss_name(Index layer);
+inline constexpr const char *score_clean_name = "score_clean",
+                            *score_effect_tokens = "score_effect_tokens",
+                            *score_effect_documents = "score_effect_documents";
+/// Rows of the documents that heads run on.
+inline constexpr const char* score_effect_row = "score_effect_row";
+/// Record by layer, head and (query, key, divergence), and texts of its document.
+inline constexpr const char *score_surprise_name = "score_surprise",
+                            *score_text_name = "score_text";
+
+}  // namespace headscope

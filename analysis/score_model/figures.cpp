@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
+#include "head_figures.hpp"
+#include "report_text.hpp"
+#include "score_model/score_report.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t most_score_rows = 40;
+
+/// The heads with a value, largest first, at most most_score_rows.
+std::vector<std::size_t> largest_heads(const std::vector<double>& values) {
+  std::vector<std::size_t> heads;
+  for (std::size_t head = 0; head < values.size(); ++head) {
+    if (!std::isnan(values[head])) heads.push_back(head);
+  }
+  std::ranges::stable_sort(heads, std::ranges::greater(),
+                           [&](std::size_t head) { return values[head]; });
+  heads.resize(std::min(heads.size(), most_score_rows));
+  return heads;
+}
+
+Figure families_figure(const ResultsGroup& group) {
+  const std::size_t n_head = group.dimension("head").size();
+  const auto full = *group.dimension("step").place_of("full");
+  const std::vector<double> explained =
+      group.values("deviance_explained_beyond_sink").part(full).values;
+  const std::vector<std::size_t> heads = largest_heads(explained);
+  const std::vector<std::string> families = spaced(group.labels("family"));
+  const Variable& gain = group.variable("family_gain");
+  std::vector<Series> series;
+  for (std::size_t family = 0; family < families.size(); ++family) {
+    series.push_back(Series::points(families[family], family));
+    for (std::size_t row = 0; row < heads.size(); ++row) {
+      Estimate value = gain.estimate(family * explained.size() + heads[row]);
+      series.back().add(static_cast<double>(row), value);
+    }
+    series.back().keep_intervals_of_all();
+  }
+  series.push_back(Series::points("unexplained", no_colour));
+  std::vector<std::string> rows;
+  for (std::size_t row = 0; row < heads.size(); ++row) {
+    series.back().add(static_cast<double>(row), 1 - explained[heads[row]]);
+    rows.push_back(head_text(heads[row], n_head));
+  }
+  return {.name = "scores_families",
+          .group = group.name,
+          .title = "What each head attends by",
+          .caption =
+              "For each head, by family of features, how much less of its attention beyond the "
+              "first token is explained on held-out documents by a model without the family, with "
+              "95 % intervals where there are any (documents resampled), and in grey the share "
+              "that the model with all features leaves unexplained. " +
+              std::string(heads.size() < explained.size()
+                              ? "The heads that are explained best are drawn."
+                              : "The heads that are explained best stand first."),
+          .source = own_definition,
+          .content = rows_chart("head", "share of the deviance from uniform attention",
+                                std::move(rows), std::move(series))};
+}
+
+/// A family's gain by head; zeros if there is no such family.
+std::vector<double> gain_of(const ResultsGroup& group, const std::string& family) {
+  const Array& gain = group.values("family_gain");
+  const auto place = group.dimension("family").place_of(family);
+  return place ? gain.part(*place).values : std::vector<double>(gain.shape[1] * gain.shape[2], 0);
+}
+
+Figure plane_figure(const ResultsGroup& group) {
+  const std::vector<double> position = gain_of(group, "position"),
+                            syntax = gain_of(group, "syntax"),
+                            word_class = gain_of(group, "word_class");
+  const std::size_t n_head = group.dimension("head").size();
+  std::vector<double> words(position.size()), size(position.size());
+  for (std::size_t head = 0; head < words.size(); ++head) {
+    words[head] = syntax[head] + word_class[head];
+    size[head] = std::hypot(position[head], words[head]);
+  }
+  const std::vector<std::string> names = furthest_names(size, n_head, 10);
+  Series heads = Series::points("heads", 0);
+  for (std::size_t head = 0; head < words.size(); ++head) {
+    if (std::isnan(size[head])) continue;
+    heads.add(position[head], words[head]);
+    heads.point_labels.push_back(names[head]);
+  }
+  return {.name = "positional_syntactic",
+          .group = group.name,
+          .title = "Positional or syntactic?",
+          .caption =
+              "Each head by what position explains of its attention beyond the first token that no "
+              "other feature does (across), and what word class and syntax explain (up, their "
+              "gains added): deviance explained on held-out documents with all features less that "
+              "without the family. Heads near the corner below attend by neither. The ten heads "
+              "furthest from it are named.",
+          .source = own_definition,
+          .content = Chart{.panels = {{"", {std::move(heads)}, {}}},
+                           .x_title = "gain of position",
+                           .y_title = "gain of word class and syntax"}};
+}
+
+Figure effect_figure(const ResultsGroup& group) {
+  const Variable& explained = group.variable("effect_explained");
+  const Variable& control = group.variable("effect_explained_control");
+  const Array& increase = group.values("mean_replacement_increase");
+  const std::size_t n_head_total = increase.size(), n_head = increase.shape[1];
+  const auto full = *group.dimension("step").place_of("full");
+  std::vector<double> measured = increase.values;
+  for (std::size_t head = 0; head < n_head_total; ++head) {
+    if (std::isnan(explained.values.values[full * n_head_total + head]))
+      measured[head] = arma::datum::nan;
+  }
+  const std::vector<std::size_t> heads = largest_heads(measured);
+  std::vector<std::string> rows;
+  for (const std::size_t head : heads) {
+    rows.push_back(head_text(head, n_head) + "  " + number_text(increase.values[head], 2));
+  }
+  constexpr double lowest = -1;
+  std::vector<Series> series;
+  const auto add = [&](const std::string& label, std::size_t colour, const auto& estimate_of) {
+    series.push_back(Series::points(label, colour));
+    for (std::size_t row = 0; row < heads.size(); ++row) {
+      const Estimate each = estimate_of(heads[row]);
+      if (std::isnan(each.value)) continue;
+      series.back().add(
+          static_cast<double>(row),
+          {std::max(each.value, lowest), std::max(each.low, lowest), std::max(each.high, lowest)});
+    }
+    series.back().shift = 0.12 * static_cast<double>(series.size()) - 0.36;
+    series.back().keep_intervals_of_all();
+  };
+  for (const auto& [step, label] : {std::pair{"full", "all features"},
+                                    {"features", "all but the lexical"},
+                                    {"position", "position"},
+                                    {"label", "the label's features"}}) {
+    const auto place = *group.dimension("step").place_of(step);
+    add(label, series.size(),
+        [&](std::size_t head) { return explained.estimate(place * n_head_total + head); });
+  }
+  add("the next head's model", 7, [&](std::size_t head) { return control.estimate(head); });
+  Chart chart =
+      rows_chart("head, effect on the loss (nats)", "share of the head's effect that stays",
+                 std::move(rows), std::move(series));
+  chart.y_low = lowest;
+  chart.y_high = 1.25;
+  return {.name = "scores_effect",
+          .group = group.name,
+          .title = "Does the model of its attention keep what the head does?",
+          .caption =
+              "Beside each head: how much the loss per token rises when its output is replaced by "
+              "its mean. Each head runs with its attention replaced by its model; the share of its "
+              "effect on the loss that stays, 1 - (L_A^ - L) / (L_mean - L), with 95 % intervals "
+              "(documents resampled; shares below -1 are drawn at -1). The next head's model, with "
+              "the head's own attention to the first token, is the control. Heads whose mean "
+              "ablation costs nothing measurable are left out.",
+          .source = own_definition,
+          .content = std::move(chart)};
+}
+
+}  // namespace
+
+std::vector<Figure> score_figures(const Results& results) {
+  const ResultsGroup& group = results.group("score_model");
+  const auto full = *group.dimension("step").place_of("full");
+  const Array explained = group.values("deviance_explained_beyond_sink").part(full);
+  if (!largest(explained.values)) return {};
+  std::vector<Figure> figures{families_figure(group)};
+  if (group.dimension("family").place_of("word_class")) figures.push_back(plane_figure(group));
+  if (group.has("effect_explained") &&
+      largest(group.values("effect_explained").part(full).values)) {
+    figures.push_back(effect_figure(group));
+  }
+  return figures;
+}
+
+}  // namespace headscope

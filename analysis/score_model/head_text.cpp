@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
+#include "base/text.hpp"
+#include "score_model/score_results.hpp"
+#include "score_model/variables.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t most_terms = 4, most_families = 3;
+constexpr double least_share = 0.02;  // of a term in the sum of all terms' sizes
+
+const std::map<std::string, std::string> feature_words{
+    {"offset_0", "itself"},
+    {"offset_1", "the token before"},
+    {"log_distance", "keys for each unit of ln(1 + distance)"},
+    {"distance", "keys for each 100 tokens of distance"},
+    {"same_sentence", "the same sentence"},
+    {"same_word", "the same word"},
+    {"begins_word", "tokens that begin a word"},
+    {"first_of_sentence", "the first token of a sentence"},
+    {"last_of_sentence", "the last token of a sentence"},
+    {"latest_punctuation", "the latest punctuation"},
+    {"same_token", "earlier copies of its token"},
+    {"after_copy", "tokens after an earlier copy"},
+    {"after_copy_latest", "the token after the latest copy"},
+    {"after_copy_2", "tokens after a copy of the last two tokens"},
+    {"before_copy", "tokens before an earlier copy"},
+    {"capital", "tokens with a capital"},
+    {"log_frequency", "frequent tokens (for each 5 units of ln)"},
+    {"sibling", "words with the same head"},
+    {"same_entity", "words of the same entity"},
+    {"latest_mention", "the latest mention of its entity"},
+    {"similarity", "tokens of similar embedding"},
+    {"similarity_before", "tokens after one of similar embedding"},
+    {"lexical", "each unit of its own score out of context"},
+};
+
+std::string words_of_feature(const std::string& name) {
+  const auto found = feature_words.find(name);
+  if (found != feature_words.end()) return found->second;
+  if (name.starts_with("offset_")) return "the token " + name.substr(7) + " before";
+  if (name.starts_with("upos_")) return "words of class " + name.substr(5);
+  if (name.starts_with("user_")) return name.substr(5);
+  if (name.ends_with("_to_head")) return "the head of its " + name.substr(0, name.size() - 8);
+  return "its dependent by " + name.substr(0, name.size() - std::string("_to_dependent").size());
+}
+
+/// `+4.2`, `-1.4`.
+std::string signed_text(double value) {
+  return (value < 0 ? "-" : "+") + number_text(std::abs(value), 2);
+}
+
+/// `a`, `a and b`, `a, b and c`.
+std::string enumeration(const std::vector<std::string>& items) {
+  if (items.size() < 2) return joined(items, "");
+  return joined(std::vector(items.begin(), items.end() - 1), ", ") + " and " + items.back();
+}
+
+/// Families without which the head's model explains measurably less, the largest gain first.
+std::vector<std::string> measurable_families(const ResultsGroup& group, std::size_t head,
+                                             std::size_t n_head_total) {
+  const Variable& gain = group.variable("family_gain");
+  const std::vector<std::string>& names = group.labels("family");
+  std::vector<std::pair<double, std::string>> found;
+  for (std::size_t family = 0; family < names.size(); ++family) {
+    const Estimate each = gain.estimate(family * n_head_total + head);
+    if (each.low > least_family_gain) found.emplace_back(each.value, spaced(names[family]));
+  }
+  std::ranges::stable_sort(found, std::ranges::greater(),
+                           [](const auto& each) { return each.first; });
+  found.resize(std::min(found.size(), most_families));
+  std::vector<std::string> families;
+  for (const auto& [value, name] : found) families.push_back(name);
+  return families;
+}
+
+/// The terms that pull the model furthest from uniform attention.
+std::string largest_terms(const ResultsGroup& group, std::size_t head, std::size_t n_head_total) {
+  const std::vector<std::string>& names = group.labels("feature");
+  const Array &pull = group.values("coefficient_pull"), &coefficient = group.values("coefficient");
+  const auto size = [&](std::size_t f) { return std::abs(pull.values[f * n_head_total + head]); };
+  double sum = 0;
+  for (std::size_t f = 1; f < names.size(); ++f) sum += size(f);
+  std::vector<std::size_t> order;
+  for (std::size_t f = 1; f < names.size(); ++f) {
+    if (size(f) >= least_share * sum) order.push_back(f);
+  }
+  std::ranges::stable_sort(order, std::ranges::greater(), size);
+  order.resize(std::min(order.size(), most_terms));
+  std::vector<std::string> terms;
+  for (const std::size_t f : order) {
+    terms.push_back(signed_text(coefficient.values[f * n_head_total + head]) +
+                    (terms.empty() ? " logits" : "") + " to " + words_of_feature(names[f]));
+  }
+  return joined(terms, ", ");
+}
+
+/// `; this keeps 98 % of what the head does to the loss (position alone 94 %, the features of its
+/// label none)`.
+std::string effect_part(const ResultsGroup& group, std::size_t head, std::size_t n_head_total) {
+  if (!group.has("effect_explained")) return "";
+  const Array& effect = group.values("effect_explained");
+  const auto kept = [&](const char* step) {
+    return effect.values[*group.dimension("step").place_of(step) * n_head_total + head];
+  };
+  if (std::isnan(kept("full"))) return "";
+  const auto share = [&](const char* step) {
+    return kept(step) > 0 ? percent(kept(step)) : std::string("none");
+  };
+  return "; this keeps " + share("full") + " of what the head does to the loss (position alone " +
+         share("position") +
+         (std::isnan(kept("label")) ? "" : ", the features of its label " + share("label")) + ")";
+}
+
+}  // namespace
+
+void add_head_texts(ResultsGroup& group) {
+  const auto full = *group.dimension("step").place_of("full");
+  const std::vector<double> explained =
+      group.values("deviance_explained_beyond_sink").part(full).values;
+  std::vector<std::string> texts(explained.size());
+  for (std::size_t head = 0; head < explained.size(); ++head) {
+    if (std::isnan(explained[head])) continue;
+    const std::vector<std::string> families = measurable_families(group, head, explained.size());
+    texts[head] = (families.empty() ? "Attends by no family of features measurably"
+                                    : "Attends by " + enumeration(families)) +
+                  ": " + largest_terms(group, head, explained.size()) + ". All features explain " +
+                  percent(explained[head]) +
+                  " of its attention beyond the first token on held-out text" +
+                  effect_part(group, head, explained.size()) + ".";
+  }
+  group.add(score_variables()["attends_text"], std::move(texts));
+}
+
+}  // namespace headscope

@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
+#include "base/text.hpp"
+#include "report_text.hpp"
+#include "score_model/score_report.hpp"
+
+namespace headscope {
+namespace {
+
+/// Median of the numbers; NaN without any.
+double median_of(std::vector<double> values) {
+  values = finite_values(values);
+  if (values.empty()) return std::nan("");
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+/// Deviance explained beyond the sink by head, of a step.
+std::vector<double> explained_by(const ResultsGroup& group, const std::string& step) {
+  const auto place = *group.dimension("step").place_of(step);
+  return group.values("deviance_explained_beyond_sink").part(place).values;
+}
+
+/// How many heads attend by each family: `20 position, 8 word class`, most first.
+std::string family_counts(const ResultsGroup& group) {
+  const Variable& attends_by = group.variable("attends_by");
+  std::map<std::size_t, std::size_t> counts;
+  for (const double family : attends_by.values.values) ++counts[static_cast<std::size_t>(family)];
+  const std::size_t n_none = counts[0];
+  counts.erase(0);
+  std::vector<std::pair<std::size_t, std::size_t>> order(counts.begin(), counts.end());
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           [](const auto& each) { return each.second; });
+  std::string text = joined(order, ", ", [&](const auto& each) {
+    return std::to_string(each.second) + " by " + spaced(attends_by.flag_meanings[each.first]);
+  });
+  if (text.empty()) return "none of them measurably by a family of features";
+  return text + (n_none > 0 ? ", " + std::to_string(n_none) + " by no family measurably" : "");
+}
+
+std::string counts_sentence(const ResultsGroup& group) {
+  return "What the " + std::to_string(group.values("attends_by").size()) +
+         " heads attend by: " + family_counts(group) + ".";
+}
+
+std::string families_line(const ResultsGroup& group) {
+  return counts_sentence(group) +
+         " A head attends by the family of features without which a model of its attention "
+         "explains at least 2 % less of the deviance on held-out documents, most less of all "
+         "families.";
+}
+
+std::string explained_sentence(const ResultsGroup& group) {
+  const double full = median_of(explained_by(group, "full"));
+  if (std::isnan(full)) return "";
+  return "Of the median head's attention beyond the first token, position explains " +
+         percent(median_of(explained_by(group, "position"))) +
+         " of the deviance from uniform attention on held-out documents, all features but the "
+         "head's own scores out of context " +
+         percent(median_of(explained_by(group, "features"))) + ", and all features " +
+         percent(full) + ".";
+}
+
+/// Heads with an effect of which a model of the step keeps at least half; and those with a value.
+struct KeptHalf {
+  std::size_t n_half = 0, n_head = 0;
+};
+
+KeptHalf kept_half(const ResultsGroup& group, const std::string& step) {
+  KeptHalf kept;
+  const auto place = *group.dimension("step").place_of(step);
+  for (const double share : group.values("effect_explained").part(place).values) {
+    if (std::isnan(share)) continue;
+    ++kept.n_head;
+    kept.n_half += share >= 0.5 ? 1 : 0;
+  }
+  return kept;
+}
+
+std::string effects_line(const ResultsGroup& group) {
+  if (!group.has("effect_explained")) return "";
+  const KeptHalf full = kept_half(group, "full"), label = kept_half(group, "label");
+  if (full.n_head == 0) {
+    return "Whether these models keep what heads do cannot be told: no head costs measurably when "
+           "its output is replaced by its mean.";
+  }
+  const std::string labelled = label.n_head == 0
+                                   ? ""
+                                   : "by the features that its label names in " +
+                                         std::to_string(label.n_half) + " of the " +
+                                         std::to_string(label.n_head) + " that have a label, ";
+  return "With its attention replaced by a model of it, a head keeps at least half of its effect "
+         "on "
+         "the loss: " +
+         labelled + "by position in " + std::to_string(kept_half(group, "position").n_half) +
+         ", by all features in " + std::to_string(full.n_half) + ", of " +
+         count_text(full.n_head, "head") + " with a measurable effect.";
+}
+
+/// The heads with the largest effects of which the full model keeps less than half.
+std::string unexplained_line(const ResultsGroup& group) {
+  if (!group.has("effect_explained")) return "";
+  const auto place = *group.dimension("step").place_of("full");
+  const Array explained = group.values("effect_explained").part(place);
+  const Array& increase = group.values("mean_replacement_increase");
+  std::vector<Index> heads;
+  for (Index head = 0; head < explained.size(); ++head) {
+    if (explained.values[head] < 0.5) heads.push_back(head);
+  }
+  if (heads.empty()) return "";
+  std::ranges::stable_sort(heads, std::ranges::greater(),
+                           [&](Index head) { return increase.values[head]; });
+  const std::size_t n_unexplained = heads.size();
+  heads.resize(std::min<std::size_t>(heads.size(), 5));
+  const std::size_t n_head = increase.shape[1];
+  return "Of " + count_text(n_unexplained, "head") +
+         " with a measurable effect the model with all features keeps less than half of it: " +
+         joined(heads, ", ",
+                [&](Index head) {
+                  return head_text(head, n_head) + " (" + number_text(increase.values[head], 2) +
+                         " nats)";
+                }) +
+         (n_unexplained > heads.size() ? " have the largest effects of them." : ".");
+}
+
+Description score_description(const Results& results) {
+  const ResultsGroup& group = results.group("score_model");
+  Description description;
+  const std::string explained = explained_sentence(group);
+  if (explained.empty()) {
+    description.add("What heads attend by",
+                    "No head's attention differs enough from uniform attention to be modelled, or "
+                    "there are too few documents.");
+    return description;
+  }
+  description.headline.attend_by = description.found = counts_sentence(group);
+  description.add("What heads attend by", families_line(group));
+  description.add("Attention explained", explained);
+  description.add("Effects explained", effects_line(group));
+  description.add("Effects that no feature explains", unexplained_line(group));
+  return description;
+}
+
+}  // namespace
+
+Presentation score_presentation() {
+  return {.group = "score_model",
+          .describe = score_description,
+          .scores = {{"What it attends by", {"deviance_explained_beyond_sink", "family_gain"}}},
+          .summaries = {{"attends_text", "Where its model does not expect it", "surprise_text",
+                         "surprise_marks"}}};
+}
+
+}  // namespace headscope

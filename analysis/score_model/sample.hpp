@@ -1,0 +1,83 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headscope/model.hpp"
+#include "score_model/features.hpp"
+
+/// The queries that models of attention scores are fitted to and judged by, with the features of
+/// their keys.
+namespace headscope {
+
+/// Queries of one piece and the marks of their keys, as statistics keep them.
+struct PieceQueries {
+  TokenIds tokens;             ///< of positions 0 to the last query
+  std::vector<Index> queries;  ///< ascending, each >= 2
+  /// Where the marks of each pair end; pairs by query, keys 1 .. query.
+  std::vector<std::uint32_t> begin;
+  std::vector<std::uint16_t> marks;
+
+  PieceQueries() = default;
+  PieceQueries(const Piece& piece, const FeatureList& features,
+               std::vector<Index> queries_of_piece);
+
+  /// Bytes, and back.
+  std::string packed() const;
+  static PieceQueries unpacked(const std::string& bytes);
+};
+
+/// `count` random positions >= 2 of a piece of `n_token` tokens, all if it has no more.
+/// @return ascending.
+std::vector<Index> sampled_queries(Index n_token, Index count, std::uint64_t seed,
+                                   std::uint64_t document, std::uint64_t index);
+
+/// How often tokens occur, and their embeddings centred over the vocabulary and of length 1.
+class TokenTraits {
+ public:
+  TokenTraits(const Model& model, std::vector<double> counts);
+  /// ln(1 + count) / 5.
+  float log_frequency(TokenId token) const;
+  /// Centred embeddings of these tokens, d_model x token.
+  Matrix directions(const TokenIds& tokens) const;
+
+ private:
+  const Model& model_;
+  std::vector<double> counts_;
+  arma::vec mean_;
+};
+
+/// The distinct tokens of several pieces, numbered in the order of their ids.
+class TokenNumbers {
+ public:
+  void add(const TokenIds& tokens) { tokens_.insert(tokens_.end(), tokens.begin(), tokens.end()); }
+  void complete();
+  const TokenIds& tokens() const { return tokens_; }
+  Index number(TokenId token) const;
+
+ private:
+  TokenIds tokens_;
+};
+
+/// Queries of one half of the corpus, or all queries of one piece, ready for fitting. A pair is a
+/// query with one of its keys 1 .. q.
+struct FitSample {
+  struct Query {
+    std::size_t first_pair = 0;
+    Index query = 0;  ///< its position: keys 0 .. query
+    std::size_t block = 0;
+    std::size_t piece = 0;
+  };
+  std::vector<Query> queries = {};
+  std::vector<std::uint32_t> begin = {0};  ///< marks of pair i are begin[i] to begin[i + 1]
+  std::vector<std::uint16_t> marks = {};
+  std::vector<float> numeric = {};    ///< pair x NumericFeature
+  std::vector<TokenIds> tokens = {};  ///< of each piece
+
+  std::size_t n_pair() const { return begin.size() - 1; }
+  /// Adds the queries of a piece.
+  void add(const PieceQueries& piece, std::size_t block, const TokenTraits& traits);
+};
+
+}  // namespace headscope

@@ -1,0 +1,174 @@
+#include "score_model/score_model.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "headscope/figure.hpp"
+#include "headscope/resampling.hpp"
+#include "score_model/effects.hpp"
+#include "score_model/score_report.hpp"
+#include "score_model/score_results.hpp"
+
+namespace headscope {
+namespace {
+
+const AnalysisInfo score_model_info{
+    .name = "score_model",
+    .title = "What each head attends by",
+    .purpose =
+        "Models every head's attention as a softmax of a sum of features (position, words, syntax, "
+        "repetition and others), and measures on held-out documents what they explain.",
+    .source = "McFadden 1974",
+    .passes = {"counting tokens and arcs", "collecting attention", "replacing attention"},
+};
+
+class ScoreModel : public CorpusAnalysis {
+ public:
+  explicit ScoreModel(const AnalysisContext& context)
+      : model_(context.model),
+        corpus_(context.corpus),
+        settings_(context.settings),
+        compute_(context.compute) {
+    const auto& options = settings_.own<ScoreModelOptions>();
+    if (!options.features.empty()) user_ = read_user_features(options.features);
+    if (corpus_ == nullptr) return;
+    queries_ = QuerySample(corpus_->n_document(), options.n_query, settings_.seed);
+    effect_documents_ = EffectDocuments(corpus_->n_document(), options.n_effect, settings_.seed);
+  }
+
+  /// Takes the features that heads' types name, for the step `label`.
+  void hear(const HeadTexts& told) override {
+    const auto labels = told.find("label_features");
+    if (labels != told.end()) labels_ = labels->second;
+  }
+  void begin_pass(int pass, const Statistics& earlier) override;
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override;
+  PieceCost piece_cost(int pass, std::uint64_t document) const override;
+  std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
+
+ private:
+  /// Fits all models, once for the statistics of the first two passes.
+  const ScoreFits& fits(const Statistics& statistics) const;
+  std::unique_ptr<PieceObserver> add_effects_of(const Piece& piece, DocumentStatistics& statistics);
+  FeatureList features_of(const Statistics& statistics) const {
+    return {score_traits(statistics), user_};
+  }
+
+  const Model& model_;
+  const Corpus* corpus_;
+  const AnalysisSettings& settings_;
+  const ComputeContext compute_;
+  std::vector<UserFeature> user_;
+  std::vector<std::string> labels_;  // by head; empty if no types are known
+  QuerySample queries_;
+  int pass_ = 0;
+  std::optional<FeatureList> features_;  // after the first pass
+  std::optional<TokenTraits> traits_;    // likewise
+  EffectDocuments effect_documents_;
+  mutable std::unique_ptr<ScoreFits> fits_;
+  mutable std::unique_ptr<ScoreData> data_;
+  std::unique_ptr<ScoreEffects> effects_;  // in the third pass
+};
+
+PieceCost ScoreModel::piece_cost(int pass, std::uint64_t document) const {
+  if (pass == 0) return {.observes = false, .forward_passes = 0};
+  if (pass == 2) {
+    if (!effect_documents_.single.contains(document)) {
+      return {.observes = false, .forward_passes = 0};
+    }
+    const auto n_head_total = static_cast<double>(model_.config.n_layer * model_.config.n_head);
+    return {.forward_passes = 0.5 * n_score_loss * n_head_total};
+  }
+  if (!queries_.has(document)) return {.observes = false, .forward_passes = 0};
+  return {.forward_passes = 1};  // tokens out of context
+}
+
+void ScoreModel::begin_pass(int pass, const Statistics& earlier) {
+  pass_ = pass;
+  if (pass == 0) return;
+  features_.emplace(features_of(earlier));
+  traits_.emplace(model_, score_token_counts(earlier));
+  if (pass < 2 || effect_documents_.single.empty()) return;
+  const ScoreFits& fitted = fits(earlier);
+  if (data_->even.sample.queries.empty()) return;
+  effects_ = std::make_unique<ScoreEffects>(model_, *features_, *traits_, fitted, earlier, compute_,
+                                            settings_.ablation(0));
+}
+
+const ScoreFits& ScoreModel::fits(const Statistics& statistics) const {
+  if (fits_ == nullptr) {
+    data_ = std::make_unique<ScoreData>(score_data(statistics, model_, features_of(statistics)));
+    fits_ = std::make_unique<ScoreFits>(
+        fit_scores(model_, score_first_token(statistics), *data_, labels_, compute_));
+    for (ScoreHalf* const half : {&data_->even, &data_->odd}) half->forget_pairs();
+  }
+  return *fits_;
+}
+
+std::unique_ptr<PieceObserver> ScoreModel::begin_piece(const Piece& piece,
+                                                       DocumentStatistics& statistics) {
+  if (pass_ == 0) {
+    count_score_tokens(piece, model_.config, statistics);
+    return nullptr;
+  }
+  if (pass_ == 2) return add_effects_of(piece, statistics);
+  std::vector<Index> queries = queries_.queries_of(piece);
+  if (queries.empty()) return nullptr;
+  return std::make_unique<ScoreCollector>(
+      model_, *features_, *traits_, compute_, piece, std::move(queries),
+      document_block(piece.document, corpus_->n_document()), statistics);
+}
+
+std::unique_ptr<PieceObserver> ScoreModel::add_effects_of(const Piece& piece,
+                                                          DocumentStatistics& statistics) {
+  if (!effect_documents_.single.contains(piece.document) || effects_ == nullptr ||
+      piece.tokens.size() < 2) {
+    return nullptr;
+  }
+  const std::size_t block = document_block(piece.document, corpus_->n_document());
+  statistics.row(score_effect_row, {1})(0) = static_cast<double>(block);
+  if (piece.index == 0) ++statistics.sum(score_effect_documents, {n_document_block})(block);
+  return effects_->add_losses(piece, block, statistics);
+}
+
+std::vector<ResultsGroup> ScoreModel::finish(const Statistics& statistics) const {
+  const ScoreFits& fitted = fits(statistics);
+  ResultsGroup group = score_results(*data_, fitted, settings_.n_bootstrap, settings_.seed);
+  add_effects(statistics, settings_.n_bootstrap, settings_.seed, group);
+  add_surprises(statistics, group);
+  add_head_texts(group);
+  return {std::move(group)};
+}
+
+std::uint64_t score_memory(const RunShape& run) {
+  constexpr std::size_t n_feature = 110;  // of annotated text, with some forty relations
+  const ModelConfig& config = run.config;
+  const auto& options = run.settings.own<ScoreModelOptions>();
+  const std::uint64_t n_used = std::min(run.n_document, 2 * options.n_query);
+  const std::uint64_t n_query =
+      std::min<std::uint64_t>(options.n_query, (n_used + 1) / 2 * run.n_token);
+  const std::uint64_t n_pair = 2 * n_query * (run.n_token / 2 + 1);
+  const std::uint64_t n_head_total = run.n_head_total();
+  constexpr std::uint64_t packed = 1 + 3 * sizeof(std::uint16_t);  // of a pair
+  const std::uint64_t statistics =
+      n_pair * packed + n_query * n_head_total * Statistics::row_bytes +
+      std::min<std::uint64_t>(n_used, n_document_block) * n_head_total * n_feature *
+          Statistics::sum_bytes +
+      Statistics::sum_bytes * (config.d_vocab + config.n_layer * config.d_model);
+  const std::uint64_t effects =
+      options.n_effect == 0
+          ? 0
+          : ScoreEffects::bytes(config, run.n_token, run.n_thread, run.settings.engines);
+  return statistics + std::max({ScoreCollector::bytes(config, run.n_token, n_feature),
+                                score_fit_bytes(config, run.n_token, n_query, n_feature), effects});
+}
+
+}  // namespace
+
+RegisteredAnalysis score_model_analysis() {
+  return registered<ScoreModel, ScoreModelOptions>(score_model_info, score_figures,
+                                                   score_presentation(), score_memory);
+}
+
+}  // namespace headscope

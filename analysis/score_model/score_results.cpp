@@ -1,0 +1,151 @@
+#include "score_model/score_results.hpp"
+
+#include <cmath>
+
+#include "base/number_text.hpp"
+#include "score_model/document_estimates.hpp"
+#include "score_model/variables.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr double least_uniform = 0.01, least_weight = 0.02;
+
+/// Deviances explained of all heads from sums by block.
+class Deviances {
+ public:
+  Deviances(const ScoreData& data, const ScoreFits& fits)
+      : data_(data), fits_(fits), n_head_total_(fits.uniform.shape[1] * fits.uniform.shape[2]) {
+    const BootstrapCounts whole(n_document_block, 1);
+    const double n_query = weighted_sum(data.odd.n_query, whole);
+    const Array uniform = fits.uniform.weighted_sum(whole),
+                beyond = fits.uniform_beyond.weighted_sum(whole),
+                weight = fits.weight.weighted_sum(whole);
+    for (std::size_t head = 0; head < n_head_total_; ++head) {
+      has_all_.push_back(uniform.values[head] >= least_uniform * n_query && n_query > 0);
+      has_beyond_.push_back(n_query > 0 && weight.values[head] >= least_weight * n_query &&
+                            beyond.values[head] >= least_uniform * weight.values[head]);
+    }
+  }
+
+  std::size_t n_head_total() const { return n_head_total_; }
+
+  /// By head: of each step, beyond the sink of each step, gains of each family.
+  std::vector<double> values(const BootstrapCounts& counts) const {
+    const Array uniform = fits_.uniform.weighted_sum(counts),
+                beyond = fits_.uniform_beyond.weighted_sum(counts);
+    std::vector<double> values;
+    const auto add = [&](const Array& sums, const Array& of_uniform, const std::vector<bool>& has,
+                         double sign, double from) {
+      const Array total = sums.weighted_sum(counts);
+      for (std::size_t head = 0; head < n_head_total_; ++head) {
+        values.push_back(has[head] ? from + sign * total.values[head] / of_uniform.values[head]
+                                   : arma::datum::nan);
+      }
+    };
+    for (std::size_t step = 0; step < n_score_step; ++step) {
+      add(fits_.divergence[step], uniform, has_all_, -1, 1);
+    }
+    for (std::size_t step = 0; step < n_score_step; ++step) {
+      add(fits_.divergence_beyond[step], beyond, has_beyond_, -1, 1);
+    }
+    const Array& full = fits_.divergence_beyond[static_cast<std::size_t>(ScoreStep::full)];
+    for (std::size_t family = 0; family < fits_.families.size(); ++family) {
+      Array lost = fits_.divergence_beyond[fits_.model_without(family)];
+      for (std::size_t i = 0; i < lost.size(); ++i) lost.values[i] -= full.values[i];
+      add(lost, beyond, has_beyond_, 1, 0);
+    }
+    return values;
+  }
+
+ private:
+  const ScoreData& data_;
+  const ScoreFits& fits_;
+  std::size_t n_head_total_;
+  std::vector<bool> has_all_, has_beyond_;
+};
+
+/// Feature, layer, head from layer, head, feature.
+std::vector<double> feature_first(const Array& values, std::size_t n_feature) {
+  std::vector<double> result(values.size());
+  const std::size_t n_head_total = n_feature == 0 ? 0 : values.size() / n_feature;
+  for (std::size_t f = 0; f < n_feature; ++f) {
+    for (std::size_t h = 0; h < n_head_total; ++h) {
+      result[f * n_head_total + h] = values.values[h * n_feature + f];
+    }
+  }
+  return result;
+}
+
+std::vector<double> families_attended_by(const std::vector<Estimate>& gains,
+                                         const std::vector<FeatureFamily>& families,
+                                         std::size_t n_head_total) {
+  std::vector<double> attends_by(n_head_total, 0), most(n_head_total, least_family_gain);
+  for (std::size_t family = 0; family < families.size(); ++family) {
+    for (std::size_t head = 0; head < n_head_total; ++head) {
+      const Estimate& gain = gains[family * n_head_total + head];
+      if (!(gain.low > least_family_gain) || gain.value <= most[head]) continue;
+      most[head] = gain.value;
+      attends_by[head] = static_cast<double>(families[family]);
+    }
+  }
+  return attends_by;
+}
+
+void add_dimensions(const ScoreData& data, const ScoreFits& fits, ResultsGroup& group) {
+  std::vector<std::string> steps, families;
+  for (std::size_t step = 0; step < n_score_step; ++step) {
+    steps.emplace_back(score_step_name(static_cast<ScoreStep>(step)));
+  }
+  for (const FeatureFamily family : fits.families)
+    families.emplace_back(feature_family_name(family));
+  group.add_dimension(Dimension::count("layer", fits.uniform.shape[1]));
+  group.add_dimension(Dimension::count("head", fits.uniform.shape[2]));
+  group.add_dimension(Dimension::labels("step", steps));
+  group.add_dimension(Dimension::labels("family", families));
+  group.add_dimension(Dimension::labels("feature", data.features.names()));
+}
+
+}  // namespace
+
+ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, std::size_t n_bootstrap,
+                           std::uint64_t seed) {
+  ResultsGroup group;
+  group.name = "score_model";
+  add_dimensions(data, fits, group);
+  const VariableTable& variables = score_variables();
+  const std::size_t n_feature = data.features.size();
+  const std::size_t n_fitted = data.even.sample.queries.size();
+  std::vector<std::string> family_of;
+  for (std::size_t f = 0; f < n_feature; ++f) {
+    family_of.emplace_back(feature_family_name(data.features.family(f)));
+  }
+  group.add(variables["feature_family"], std::move(family_of));
+  const Array full = fits.theta.part(static_cast<std::size_t>(ScoreStep::full));
+  group.add(variables["coefficient"].with("queries", grouped(n_fitted)),
+            feature_first(full, n_feature));
+  group.add(variables["coefficient_se"], feature_first(fits.se, n_feature));
+  group.add(variables["coefficient_pull"], feature_first(fits.pull, n_feature));
+
+  const Deviances deviances(data, fits);
+  const std::vector<Estimate> estimates = estimates_of_documents(
+      data.odd.n_document, [&](const BootstrapCounts& counts) { return deviances.values(counts); },
+      n_bootstrap, seed);
+  const std::size_t n_step_value = n_score_step * deviances.n_head_total();
+  const auto part = [&](std::size_t first, std::size_t count) {
+    return std::vector<Estimate>(estimates.begin() + static_cast<std::ptrdiff_t>(first),
+                                 estimates.begin() + static_cast<std::ptrdiff_t>(first + count));
+  };
+  const std::vector<Estimate> gains = part(2 * n_step_value, estimates.size() - 2 * n_step_value);
+  group.add(variables["deviance_explained"], part(0, n_step_value));
+  group.add(variables["deviance_explained_beyond_sink"], part(n_step_value, n_step_value));
+  group.add(variables["family_gain"], gains);
+  group.add(variables["attends_by"],
+            families_attended_by(gains, fits.families, deviances.n_head_total()));
+  group.add(variables["fitted_queries"], static_cast<double>(n_fitted));
+  group.add(variables["judged_queries"], static_cast<double>(data.odd.sample.queries.size()));
+  group.add(variables["largest_gradient"], fits.largest_gradient);
+  return group;
+}
+
+}  // namespace headscope

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "headscope/results.hpp"
+#include "score_model/fits.hpp"
+
+namespace headscope {
+
+/// The least gain of a family whose interval lies above it that a head attends by.
+inline constexpr double least_family_gain = 0.02;
+
+/// The group `score_model` with coefficients, deviances, gains and families.
+ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, std::size_t n_bootstrap,
+                           std::uint64_t seed);
+
+/// Adds what heads keep of their effect; nothing if no document was run.
+void add_effects(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
+                 ResultsGroup& group);
+
+/// Adds where each head's attention is furthest from its model; nothing if no document was run.
+void add_surprises(const Statistics& statistics, ResultsGroup& group);
+
+/// Adds what each head attends by, in words, from the group's other variables.
+void add_head_texts(ResultsGroup& group);
+
+}  // namespace headscope

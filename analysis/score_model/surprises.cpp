@@ -1,0 +1,109 @@
+#include <algorithm>
+
+#include "base/label_text.hpp"
+#include "base/utf8.hpp"
+#include "score_model/effects.hpp"
+#include "score_model/score_results.hpp"
+#include "score_model/variables.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t most_surprises = 3;
+constexpr Index shown_before = 12, shown_after = 4, furthest_key_shown = 40;
+
+struct FoundSurprise {
+  std::uint64_t document = 0;
+  ScoreSurprise place;
+};
+
+/// A head's queries furthest from its model, one a document, the furthest first.
+std::vector<FoundSurprise> surprises_of(const Statistics& statistics,
+                                        const std::vector<std::uint64_t>& documents,
+                                        std::size_t layer, std::size_t head) {
+  std::vector<FoundSurprise> found;
+  for (const std::uint64_t document : documents) {
+    const Array& record = statistics.record(score_surprise_name, document);
+    const auto value = [&](std::size_t i) { return record(layer, head, i); };
+    if (value(2) > 0) found.push_back({document, {value(0), value(1), value(2)}});
+  }
+  std::ranges::stable_sort(found, std::ranges::greater(),
+                           [](const FoundSurprise& each) { return each.place.divergence; });
+  found.resize(std::min(found.size(), most_surprises));
+  return found;
+}
+
+/// Some tokens of a document in one line; where one of them begins and ends, in characters.
+struct SurpriseText {
+  SurpriseText(const std::vector<std::string>& tokens, Index query, Index key) {
+    first = query > shown_before ? query - shown_before : 1;
+    if (key >= 1 && key + furthest_key_shown >= query) first = std::min(first, key);
+    const Index end = std::min<Index>(tokens.size(), query + shown_after + 1);
+    for (Index token = first; token < end; ++token) {
+      std::string shown = one_line(tokens[token]);
+      if (token == first && shown.starts_with(" ")) shown.erase(0, 1);
+      const bool blank = shown.starts_with(" ");
+      starts.push_back(static_cast<double>(character_count(text) + (blank ? 1 : 0)));
+      text += shown;
+      ends.push_back(static_cast<double>(character_count(text)));
+    }
+  }
+  double start(Index token) const { return at(starts, token); }
+  double end(Index token) const { return at(ends, token); }
+  double at(const std::vector<double>& places, Index token) const {
+    return token < first || token >= first + places.size() ? -1 : places[token - first];
+  }
+
+  std::string text;
+  Index first = 0;
+  std::vector<double> starts, ends;
+};
+
+}  // namespace
+
+void add_surprises(const Statistics& statistics, ResultsGroup& group) {
+  if (!statistics.has(score_surprise_name)) return;
+  std::vector<std::uint64_t> documents;
+  for (const auto& [document, row] : statistics.rows(score_effect_row)) {
+    if (statistics.has(score_text_name, document)) documents.push_back(document);
+  }
+  const std::size_t n_layer = group.dimension("layer").size(),
+                    n_head = group.dimension("head").size();
+  const Shape shape{n_layer, n_head, most_surprises};
+  Array document(shape, -1), query(shape, -1), key(shape, -1), divergence(shape, arma::datum::nan);
+  std::vector<std::string> text(element_count(shape));
+  Array places({n_layer, n_head, most_surprises, 4}, -1);
+  for (std::size_t layer = 0; layer < n_layer; ++layer) {
+    for (std::size_t head = 0; head < n_head; ++head) {
+      const std::vector<FoundSurprise> found = surprises_of(statistics, documents, layer, head);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const ScoreSurprise& place = found[i].place;
+        document(layer, head, i) = static_cast<double>(found[i].document);
+        query(layer, head, i) = place.query;
+        key(layer, head, i) = place.key;
+        divergence(layer, head, i) = place.divergence;
+        const auto of_query = static_cast<Index>(place.query),
+                   of_key = static_cast<Index>(place.key);
+        const SurpriseText shown(statistics.texts(score_text_name, found[i].document), of_query,
+                                 of_key);
+        text[(layer * n_head + head) * most_surprises + i] = shown.text;
+        places(layer, head, i, std::size_t{0}) = shown.start(of_query);
+        places(layer, head, i, std::size_t{1}) = shown.end(of_query);
+        places(layer, head, i, std::size_t{2}) = shown.start(of_key);
+        places(layer, head, i, std::size_t{3}) = shown.end(of_key);
+      }
+    }
+  }
+  group.add_dimension(Dimension::count("example", most_surprises));
+  group.add_dimension(
+      Dimension::labels("mark", {"query_start", "query_end", "key_start", "key_end"}));
+  const VariableTable& variables = score_variables();
+  group.add(variables["surprise_document"], std::move(document));
+  group.add(variables["surprise_query"], std::move(query));
+  group.add(variables["surprise_key"], std::move(key));
+  group.add(variables["surprise_divergence"], std::move(divergence));
+  group.add(variables["surprise_text"], std::move(text));
+  group.add(variables["surprise_marks"], std::move(places));
+}
+
+}  // namespace headscope

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/number_text.hpp"
+#include "base/text.hpp"
+#include "headscope/error.hpp"
+#include "tasks/templates/template.hpp"
+
+namespace headscope {
+
+const std::vector<TaskTemplate>& task_templates() {
+  static const std::vector<TaskTemplate> all{ioi_template(), greater_than_template(),
+                                             gendered_pronoun_template(), acronym_template(),
+                                             sva_template()};
+  return all;
+}
+
+const TaskTemplate& task_template(const std::string& name) {
+  const auto found = std::ranges::find(task_templates(), name, &TaskTemplate::name);
+  if (found != task_templates().end()) return *found;
+  throw OptionError("TEMPLATE", "expected one of " +
+                                    joined(task_templates(), ", ",
+                                           [](const TaskTemplate& task) { return task.name; }) +
+                                    ", got " + name);
+}
+
+std::pair<std::string, std::string> Draws::two_of(const std::vector<std::string>& words) {
+  const std::uint64_t first = below(words.size()), second = below(words.size() - 1);
+  return {words[first], words[second < first ? second : second + 1]};
+}
+
+std::vector<std::string> TemplateWords::single(const std::string& kind,
+                                               const std::vector<std::string>& words,
+                                               std::size_t least) const {
+  std::vector<std::string> found;
+  for (const std::string& word : words) {
+    if (is_single(" " + word)) found.push_back(word);
+  }
+  if (found.size() < least) {
+    refuse("expected at least " + std::to_string(least) + " " + kind +
+           " of one token in the tokenizer, got " + std::to_string(found.size()) + " of " +
+           std::to_string(words.size()));
+  }
+  return found;
+}
+
+void TemplateWords::refuse(const std::string& problem) const {
+  throw DataError(task_, "", problem);
+}
+
+std::vector<TemplatePair> template_pairs(const TaskTemplate& task, const Tokenizer& tokenizer,
+                                         std::uint64_t n_pair, std::uint64_t seed) {
+  const PairMaker make = task.maker(TemplateWords(tokenizer, task.name));
+  std::vector<TemplatePair> pairs;
+  std::set<TemplatePair> known;
+  std::uint64_t n_known = 0;  // drawn since the last new pair
+  for (std::uint64_t i = 0; pairs.size() < n_pair && n_known < 1000 + 10 * pairs.size(); ++i) {
+    Draws draws(CounterRandom(seed, i));
+    TemplatePair pair = make(draws);
+    const bool is_new = known.insert(pair).second;
+    n_known = is_new ? 0 : n_known + 1;
+    if (is_new) pairs.push_back(std::move(pair));
+  }
+  if (pairs.size() < n_pair) {
+    throw OptionError("--pairs", "expected at most about " + std::to_string(pairs.size()) +
+                                     ", the different pairs of " + task.name +
+                                     " with this tokenizer, got " + std::to_string(n_pair));
+  }
+  return pairs;
+}
+
+std::string json_line(const TaskTemplate& task, const TemplatePair& pair) {
+  nlohmann::ordered_json line{
+      {"task", task.name}, {"prefix", pair.prefix}, {"good", pair.good}, {"bad", pair.bad}};
+  if (!task.relation.empty()) line["relation"] = task.relation;
+  return line.dump();
+}
+
+std::string filled(std::string frame, const std::map<std::string, std::string>& slots) {
+  for (const auto& [slot, word] : slots) {
+    const std::string mark = "{" + slot + "}";
+    for (std::size_t at = frame.find(mark); at != std::string::npos;
+         at = frame.find(mark, at + word.size())) {
+      frame.replace(at, mark.size(), word);
+    }
+  }
+  return frame;
+}
+
+}  // namespace headscope

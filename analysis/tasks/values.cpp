@@ -1,0 +1,152 @@
+#include "tasks/values.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headscope {
+namespace {
+
+std::vector<double> divided(const Array& sums, double count) {
+  return sums.mapped([count](double sum) { return sum / count; }).values;
+}
+
+/// Accuracy and margin.
+std::vector<Estimate> task_means(const Statistics& statistics, const TaskSums& names,
+                                 const AnalysisSettings& settings) {
+  const Array n_pair = statistics.total(names.n_pair), margin = statistics.total(names.margin),
+              correct = statistics.total(names.correct);
+  const Bootstrap bootstrap =
+      Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
+  std::vector<Estimate> means = bootstrap.estimates([&](const BootstrapCounts& weights) {
+    const double n = weighted_sum(n_pair.values, weights);
+    return std::vector<double>{weighted_sum(correct.values, weights) / n,
+                               weighted_sum(margin.values, weights) / n};
+  });
+  means[0] =
+      with_score_interval(std::move(means[0]), weighted_sum(n_pair.values, bootstrap.whole()));
+  return means;
+}
+
+/// Means over resampled pairs of sums by block.
+/// @param sums  block x value.
+std::vector<Estimate> means_of(const Array& n_pair, const Array& sums,
+                               const AnalysisSettings& settings) {
+  return Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed)
+      .estimates([&](const BootstrapCounts& weights) {
+        const double n = weighted_sum(n_pair.values, weights);
+        return sums.weighted_sum(weights).mapped([&](double sum) { return sum / n; }).values;
+      });
+}
+
+/// Direct effect and self-repair of every head, and which heads others make up for.
+void add_repair(const Statistics& statistics, const TaskSums& names,
+                const AnalysisSettings& settings, TaskValues& values) {
+  const Array n_pair = statistics.total(names.n_direct_effect),
+              direct = statistics.total(names.direct_effect);
+  Array repair = statistics.total(names.difference_change);
+  for (std::size_t i = 0; i < repair.size(); ++i) repair.values[i] += direct.values[i];
+  values.n_pair_direct = 0;
+  for (const double n : n_pair.values) values.n_pair_direct += n;
+  if (values.n_pair_direct == 0) return;
+  values.direct_effect = means_of(n_pair, direct, settings);
+  values.self_repair = means_of(n_pair, repair, settings);
+  if (!values.can_do()) return;
+  for (Index unit = 0; unit < values.self_repair.size(); ++unit) {
+    if (values.direct_effect[unit].low > 0 && values.self_repair[unit].low > 0) {
+      values.repaired.push_back(unit);
+    }
+  }
+  std::ranges::stable_sort(values.repaired, std::greater(),
+                           [&](Index unit) { return values.self_repair[unit].value; });
+  values.repaired.resize(std::min(values.repaired.size(), most_repaired));
+  std::ranges::sort(values.repaired);
+}
+
+/// What later heads write more without each head that is made up for.
+void add_backups(const Statistics& statistics, const TaskSums& names, Index n_head,
+                 const AnalysisSettings& settings, TaskValues& values) {
+  if (!statistics.has(names.backup_change)) return;
+  const Array n_pair = statistics.total(names.n_direct_effect),
+              squared = statistics.total(names.squared_backup);
+  values.backup = means_of(n_pair, statistics.total(names.backup_change), settings);
+  const std::size_t n_head_total = values.direct_effect.size();
+  std::vector<double> p;
+  for (std::size_t i = 0; i < values.backup.size(); ++i) {
+    const bool is_later = i % n_head_total / n_head > values.repaired[i / n_head_total] / n_head;
+    if (!is_later) values.backup[i] = {};
+    p.push_back(is_later
+                    ? paired_t_p(values.n_pair_direct,
+                                 values.backup[i].value * values.n_pair_direct, squared.values[i])
+                    : std::nan(""));
+  }
+  values.backup_q = benjamini_hochberg(p);
+}
+
+}  // namespace
+
+bool TaskValues::can_do() const {
+  return means[0].has_interval() && means[0].low > 0.5 && means[1].low > 0;
+}
+
+TaskSums::TaskSums(std::size_t task) {
+  const auto name = [&](const char* sum) { return sum + std::string(" ") + std::to_string(task); };
+  z = name("z");
+  n_token = name("n_token");
+  n_pair = name("n_pair");
+  margin = name("margin");
+  correct = name("correct");
+  margin_change = name("margin_change");
+  squared_change = name("squared_change");
+  correct_change = name("correct_change");
+  first_order = name("first_order");
+  n_direct_effect = name("n_direct_effect");
+  direct_effect = name("direct_effect");
+  difference_change = name("difference_change");
+  backup_change = name("backup_change");
+  squared_backup = name("squared_backup");
+}
+
+std::vector<Index> repaired_heads(const Statistics& statistics, std::size_t task,
+                                  const ModelConfig& config, const AnalysisSettings& settings) {
+  const TaskSums names(task);
+  if (!statistics.has(names.n_pair)) return {};
+  TaskValues values;
+  values.means = task_means(statistics, names, settings);
+  values.direct_effect.resize(config.n_layer * config.n_head);
+  add_repair(statistics, names, settings, values);
+  return values.repaired;
+}
+
+TaskValues task_values(const Statistics& statistics, std::size_t task, const ModelConfig& config,
+                       const AnalysisSettings& settings) {
+  const std::size_t n_head_total = config.n_layer * config.n_head,
+                    n_effect = n_task_ablation * n_head_total;
+  const TaskSums names(task);
+  TaskValues values;
+  values.means.resize(2);
+  values.change.resize(n_effect);
+  for (auto* each : {&values.p, &values.correct_change}) each->assign(n_effect, std::nan(""));
+  values.first_order.assign(n_head_total, std::nan(""));
+  for (auto* each : {&values.direct_effect, &values.self_repair}) {
+    each->resize(n_head_total);
+  }
+  if (!statistics.has(names.n_pair)) return values;
+
+  const Array n_pair = statistics.total(names.n_pair),
+              change = statistics.total(names.margin_change);
+  values.n_pair = weighted_sum(n_pair.values, BootstrapCounts(n_document_block, 1));
+  values.means = task_means(statistics, names, settings);
+  values.change = means_of(n_pair, change, settings);
+  const Array squared = statistics.total(names.squared_change);
+  for (std::size_t i = 0; i < n_effect; ++i) {
+    values.p[i] =
+        paired_t_p(values.n_pair, values.change[i].value * values.n_pair, squared.values[i]);
+  }
+  values.correct_change = divided(statistics.total(names.correct_change), values.n_pair);
+  values.first_order = divided(statistics.total(names.first_order), values.n_pair);
+  add_repair(statistics, names, settings, values);
+  add_backups(statistics, names, config.n_head, settings, values);
+  return values;
+}
+
+}  // namespace headscope

@@ -1,0 +1,68 @@
+#include <filesystem>
+#include <iostream>
+
+#include "commands.hpp"
+#include "headscope/error.hpp"
+#include "headscope/model.hpp"
+#include "inputs.hpp"
+#include "shared_options.hpp"
+#include "tasks/templates/template.hpp"
+
+namespace headscope {
+namespace {
+
+/// The tokenizer in a folder or `tokenizer.json`, or that of a model's file.
+Tokenizer tokenizer_at(const std::string& path) {
+  if (std::filesystem::is_directory(path) || path.ends_with(".json")) {
+    return Tokenizer(read_tokenizer_files(path));
+  }
+  const Model model = load_model(model_path(path));
+  const std::optional<TokenizerFiles> files = tokenizer_files_of(model);
+  if (!files) throw DataError(model.path, "", "expected a tokenizer with the model, got none");
+  return Tokenizer(*files);
+}
+
+class TasksCommand : public Command {
+ public:
+  TasksCommand() {
+    add_positional(options_, template_, "template", "TEMPLATE", "a template");
+    options_(n_pair_, {"pairs", "N", "number of different pairs"});
+    options_(tokenizer_, {"tokenizer", "PATH",
+                          "folder with the tokenizer, or a model with one: the words that vary are "
+                          "one of its tokens each",
+                          "that of the default model"});
+    options_(seed_, {"seed", "N", "of the random choices; the same seed gives the same pairs"});
+  }
+
+  void run(const std::string& /*command_line*/) override {
+    const TaskTemplate& task = task_template(template_);
+    if (n_pair_ == 0) throw OptionError("--pairs", "expected at least 1, got 0");
+    const Tokenizer tokenizer = tokenizer_at(tokenizer_);
+    for (const TemplatePair& pair : template_pairs(task, tokenizer, n_pair_, seed_)) {
+      std::cout << json_line(task, pair) << "\n";
+    }
+  }
+
+ private:
+  std::string template_, tokenizer_;
+  std::uint64_t n_pair_ = 200, seed_ = 0;
+};
+
+std::string purpose() {
+  std::string text = "write minimal pairs of a known task as JSON lines:";
+  for (const TaskTemplate& task : task_templates()) text += " " + task.name;
+  return text;
+}
+
+}  // namespace
+
+RegisteredCommand tasks_command() {
+  return {"tasks",
+          purpose(),
+          std::make_unique<TasksCommand>,
+          "Analyse",
+          {"tasks ioi --pairs 200 --tokenizer gpt2 > ioi.jsonl",
+           "run --model gpt2 --tasks ioi.jsonl --analyses paths --output out"}};
+}
+
+}  // namespace headscope

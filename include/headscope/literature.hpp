@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headscope/types.hpp"
+
+namespace headscope {
+
+struct Results;
+
+/// A role that a paper gives a head, and what a run measured of it.
+struct PublishedRole {
+  HeadIndex head;
+  std::string role;    ///< `previous token`
+  std::string source;  ///< the paper
+  std::string
+      variable;  ///< of the group `classification` by layer and head; empty: none measures it
+  /// Heads of the model whose value goes further in the role's direction, plus 1; 0 where the run
+  /// did not measure it.
+  Index rank = 0;
+  double value = 0;  ///< of the variable
+
+  /// Whether the head is among the tenth of the heads that go furthest; nothing unless measured.
+  std::optional<bool> agrees(Index n_head_total) const;
+};
+
+/// What papers say of the heads of the model of a run.
+struct Literature {
+  std::string model;          ///< `GPT-2 small`
+  std::string recognised_by;  ///< `the digest of its file`, `its shape and name`
+  std::vector<PublishedRole> roles;
+  Index n_head_total = 0;
+};
+
+/// The published roles of the heads of the run's model, by data/literature/; nothing for a model
+/// that it has none of.
+std::optional<Literature> published_roles(const Results& results);
+
+/// `L4H11, previous token (Wang et al. 2022): previous_token 0.99, rank 1 of 144; agrees`
+std::string role_text(const PublishedRole& role, Index n_head_total);
+
+}  // namespace headscope

@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "base/processor_seconds.hpp"
+#include "compute/product/weight_product.hpp"
+#include "headscope/precision.hpp"
+
+namespace headscope {
+namespace {
+
+struct ProductShape {
+  Index n_in, n_out;
+};
+
+// Numbers between -1 and 1 in no order, the same every time.
+std::vector<float> scattered(Index n_row, Index n_col) {
+  std::vector<float> values(n_row * n_col);
+  std::uint32_t state = 1;
+  for (float& value : values) {
+    state = state * 1664525U + 1013904223U;  // Knuth, The Art of Computer Programming, 3.3.4
+    value = static_cast<float>(state >> 8U) * 0x1p-23F - 1;
+  }
+  return values;
+}
+
+// The products of an MLP, the widest of a layer, by every engine with instructions.
+class Trial {
+ public:
+  explicit Trial(const ModelConfig& config)
+      : d_model_(std::min(config.d_model, most_weights)),
+        d_mlp_(std::min(config.d_mlp, most_weights)),
+        // As wide as the products of all ablated heads of a layer.
+        n_column_(std::min(config.n_head * config.n_ctx, most_columns)),
+        weights_(scattered(d_model_, d_mlp_)),
+        narrow_(scattered(d_model_, n_column_)),
+        wide_(d_mlp_ * n_column_),
+        back_(d_model_ * n_column_) {
+    scratch_.make_room();
+    for (const EngineEntry& entry : engines()) {
+      if (entry.arithmetic == nullptr || entry.arithmetic->has_instructions()) {
+        tried_.push_back({entry.engine, {}});
+      }
+    }
+  }
+
+  EngineSpeeds speeds() {
+    if (tried_.size() < 2 || d_mlp_ == 0) return {};
+    constexpr int least_rounds = 5, most_rounds = 31;
+    constexpr double enough_seconds = 0.04;  // of the processors
+    round();
+    for (Tried& engine : tried_) engine.seconds.clear();  // memory was new
+    const double begin = processor_seconds();
+    for (int n = 0;
+         n < least_rounds || (n < most_rounds && processor_seconds() - begin < enough_seconds);
+         ++n) {
+      round();
+    }
+    EngineSpeeds speeds;
+    for (std::size_t e = 1; e < tried_.size(); ++e) {
+      speeds.push_back({tried_[e].engine, median_ratio(tried_.front().seconds, tried_[e].seconds)});
+    }
+    return speeds;
+  }
+
+ private:
+  static constexpr Index most_weights = 1024, most_columns = 2048;
+
+  struct Tried {
+    Engine engine;
+    std::vector<double> seconds;  // by round
+  };
+
+  void round() {
+    for (Tried& engine : tried_) {
+      const Products products(engine.engine, scratch_);
+      const blas::ConstView W{weights_.data(), d_mlp_, d_model_, d_mlp_};
+      const blas::ConstView narrow{narrow_.data(), d_model_, n_column_, d_model_};
+      const blas::View wide{wide_.data(), d_mlp_, n_column_, d_mlp_},
+          back{back_.data(), d_model_, n_column_, d_model_};
+      const double begin = processor_seconds();
+      products.multiply(W, blas::Transpose::no, narrow, wide);
+      products.multiply(W, blas::Transpose::yes, wide, back);
+      engine.seconds.push_back(processor_seconds() - begin);
+    }
+  }
+
+  static double median_ratio(const std::vector<double>& of, const std::vector<double>& to) {
+    std::vector<double> ratios(of.size());
+    std::ranges::transform(of, to, ratios.begin(), std::divides());
+    const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+    std::ranges::nth_element(ratios, middle);
+    return *middle;
+  }
+
+  Index d_model_, d_mlp_, n_column_;
+  std::vector<float> weights_, narrow_, wide_, back_;
+  Scratch scratch_;
+  std::vector<Tried> tried_;
+};
+
+}  // namespace
+
+EngineSpeeds try_engines(const ModelConfig& config) {
+  return Trial(config).speeds();
+}
+
+}  // namespace headscope

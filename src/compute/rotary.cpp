@@ -1,0 +1,81 @@
+#include "compute/rotary.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/vector_math.hpp"
+#include "compute/column_loop.hpp"
+
+namespace headscope {
+namespace {
+
+// Cosines and sines of the angles by which each pair of dimensions turns at each position. In
+// double before they are rounded: an angle of thousands of radians would lose its digits in float.
+class RotaryTable {
+ public:
+  void prepare(const std::vector<double>& rates, Index n_position) {
+    if (rates == rates_ && n_position <= cosines_.n_cols) return;
+    rates_ = rates;
+    cosines_.set_size(rates.size(), n_position);
+    sines_.set_size(rates.size(), n_position);
+#pragma omp parallel for schedule(static)
+    for (Index position = 0; position < n_position; ++position) {
+      for (Index i = 0; i < rates_.size(); ++i) {
+        const double angle = static_cast<double>(position) * rates_[i];
+        cosines_(i, position) = static_cast<float>(std::cos(angle));
+        sines_(i, position) = static_cast<float>(std::sin(angle));
+      }
+    }
+  }
+
+  const float* cosines(Index position) const {
+    return cosines_.colptr(position);
+  }
+  const float* sines(Index position) const {
+    return sines_.colptr(position);
+  }
+
+ private:
+  std::vector<double> rates_;
+  Matrix cosines_, sines_;
+};
+
+HEADSCOPE_VECTORISED void turn_head(const float* cosines, const float* sines, float sign,
+                                    Index n_pair, float* x) {
+  float* const second = x + n_pair;
+#pragma omp simd
+  for (Index i = 0; i < n_pair; ++i) {
+    const float a = x[i], b = second[i], sine = sign * sines[i];
+    x[i] = a * cosines[i] - b * sine;
+    second[i] = b * cosines[i] + a * sine;
+  }
+}
+
+}  // namespace
+
+void turn(const ModelConfig& config, std::span<const SequenceBatch::Sequence> sequences, Turn which,
+          blas::View rows, Scratch& scratch) {
+  const std::vector<double> rates = config.rotary_rates();
+  if (rates.empty() || sequences.empty()) return;
+  std::vector<Index> positions;
+  for (const SequenceBatch::Sequence& sequence : sequences) {
+    for (Index t = 0; t < sequence.count; ++t) positions.push_back(sequence.prefix_count + t);
+  }
+  auto& table = scratch.shared<RotaryTable>();
+  table.prepare(rates, *std::ranges::max_element(positions) + 1);
+  const float sign = which == Turn::forward ? 1 : -1;
+  const Index d_head = config.d_head();
+  for_each_column(rows.n_row, rows.n_col, [&](Index c) {
+    const Index position = positions[c % positions.size()];
+    for (Index row = 0; row < rows.n_row; row += d_head) {
+      turn_head(table.cosines(position), table.sines(position), sign, rates.size(),
+                rows.data + c * rows.stride + row);
+    }
+  });
+}
+
+std::uint64_t turn_bytes(const ModelConfig& config, Index n_token) {
+  return config.d_rotary() * n_token * sizeof(float);
+}
+
+}  // namespace headscope

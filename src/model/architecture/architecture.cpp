@@ -1,0 +1,50 @@
+#include "model/architecture/architecture.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+
+std::span<const Architecture* const> architectures() {
+  static const std::array all{
+      &gpt2(),      //
+      &gpt_neox(),  //
+      &llama(),     //
+      &mistral(),   //
+      &qwen2(),
+  };
+  return all;
+}
+
+const Architecture* find_architecture(std::string_view model_type) {
+  const auto all = architectures();
+  const auto found = std::ranges::find_if(
+      all, [&](const Architecture* each) { return each->defaults.architecture == model_type; });
+  return found == all.end() ? nullptr : *found;
+}
+
+const Architecture& architecture_of(const ModelConfig& config) {
+  const Architecture* const found = find_architecture(config.architecture);
+  if (found != nullptr) return *found;
+  throw OptionError("architecture",
+                    "expected " + architecture_names() + ", got \"" + config.architecture + "\"");
+}
+
+std::string architecture_names() {
+  std::vector<std::string> names;
+  for (const Architecture* const each : architectures()) {
+    names.push_back(each->defaults.architecture);
+  }
+  const std::string last = names.back();
+  names.pop_back();
+  return joined(names, ", ") + " or " + last;
+}
+
+const std::vector<TensorSpec>& tensors_of(const ModelConfig& config) {
+  return architecture_of(config).tensors;
+}
+
+}  // namespace headscope

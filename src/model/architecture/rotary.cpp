@@ -1,0 +1,44 @@
+#include <nlohmann/json.hpp>
+
+#include "model/architecture/architecture.hpp"
+#include "model/json_fields.hpp"
+
+namespace headscope {
+
+void read_rotary(const JsonFields& config, Rotary& rotary) {
+  const char* const name = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  const auto parameters = config.object(name);
+  if (!parameters) return;
+  const auto read = [&](const char* field, double& value) {
+    value = parameters->real(field).value_or(value);
+  };
+  read("rope_theta", rotary.theta);
+  read("partial_rotary_factor", rotary.share);
+  const std::string type =
+      parameters->text(parameters->has("rope_type") ? "rope_type" : "type").value_or("default");
+  if (type == "default") return;
+  if (type != "linear" && type != "llama3") {
+    throw config.wrong(name, "rope_type default, linear or llama3", type);
+  }
+  rotary.scaling = type == "linear" ? RotaryScaling::linear : RotaryScaling::llama3;
+  read("factor", rotary.factor);
+  read("low_freq_factor", rotary.low_frequency_factor);
+  read("high_freq_factor", rotary.high_frequency_factor);
+  read("original_max_position_embeddings", rotary.original_n_ctx);
+}
+
+std::string rotary_scaling_text(const Rotary& rotary) {
+  if (rotary.scaling == RotaryScaling::none) return "";
+  nlohmann::json scaling{{"factor", rotary.factor}};
+  if (rotary.scaling == RotaryScaling::linear) {
+    scaling["rope_type"] = "linear";
+    return scaling.dump();
+  }
+  scaling["rope_type"] = "llama3";
+  scaling["low_freq_factor"] = rotary.low_frequency_factor;
+  scaling["high_freq_factor"] = rotary.high_frequency_factor;
+  scaling["original_max_position_embeddings"] = rotary.original_n_ctx;
+  return scaling.dump();
+}
+
+}  // namespace headscope

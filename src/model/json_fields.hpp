@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headscope/error.hpp"
+#include "headscope/types.hpp"
+
+namespace headscope {
+
+/// A config as JSON, for reading its fields. A field that is missing or null is none. Each function
+/// throws DataError naming file, field, what was expected and what was found.
+class JsonFields {
+ public:
+  /// @param config  a JSON object.
+  JsonFields(const nlohmann::json& config, std::string file);
+  ~JsonFields();
+  JsonFields(JsonFields&& other) noexcept;
+
+  bool has(const char* name) const;
+  std::optional<Index> count(const char* name) const;
+  /// A token id; none where it is not one, as the -1 of configs without such a token.
+  std::optional<Index> token(const char* name) const;
+  std::optional<double> real(const char* name) const;
+  /// HDF5 has no booleans of its own: 0 and 1 stand for them.
+  std::optional<bool> flag(const char* name) const;
+  std::optional<std::string> text(const char* name) const;
+  /// {"5": [1, 2]}: heads by layer, ascending.
+  std::optional<std::vector<HeadIndex>> heads(const char* name) const;
+  /// A config within the config. An HDF5 attribute holds it as text.
+  std::optional<JsonFields> object(const char* name) const;
+
+  DataError wrong(const char* name, const std::string& expected, const nlohmann::json& got) const;
+  const std::string& file() const { return file_; }
+
+ private:
+  const nlohmann::json* find(const char* name) const;
+
+  std::unique_ptr<nlohmann::json> config_;
+  std::string file_;
+};
+
+}  // namespace headscope

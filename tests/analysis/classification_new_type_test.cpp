@@ -1,0 +1,180 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "classification/classification.hpp"
+#include "classification/results.hpp"
+#include "classification/types/registry.hpp"
+#include "headscope/figure.hpp"
+#include "headscope/model.hpp"
+#include "headscope/tokenizer.hpp"
+#include "report/report_heads.hpp"
+#include "support/passes.hpp"
+
+namespace headscope {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+/// A type that CONTRIBUTING's section "Adding a head type" could have led to.
+HeadType toy_type() {
+  return {
+      .name = "toy_type",
+      .rule = "previous_token >= 0.75",
+      .sentence = "It does what toys do.",
+      .scores =
+          [](const Measured& measured) {
+            return share_scores(measured, HeadScore::previous_token, 0.75);
+          },
+      .untested = [](const Measured&,
+                     bool is_scored) { return is_scored ? "" : "there is no previous token"; },
+      .place = [](const ResultsGroup&, Index) { return token_before(1); },
+      .examples = {.cases =
+                       [](const ExampleSource& source) {
+                         return token_cases(
+                             source, [](Index query) { return std::vector<Index>{query - 1}; });
+                       }},
+      .features = [](const ResultsGroup&, Index) { return std::vector<std::string>{"offset_1"}; },
+  };
+}
+
+/// What the other analyses of a run hear of heads.
+class Listener : public CorpusAnalysis {
+ public:
+  explicit Listener(std::vector<HeadTexts>& heard) : heard_(heard) {}
+  void hear(const HeadTexts& told) override { heard_.push_back(told); }
+  std::unique_ptr<PieceObserver> begin_piece(const Piece&, DocumentStatistics&) override {
+    return nullptr;
+  }
+  std::vector<ResultsGroup> finish(const Statistics&) const override { return {}; }
+
+ private:
+  std::vector<HeadTexts>& heard_;
+};
+
+/// The planted model on some stories, with a type more than the program has.
+class NewType : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const Model model = load_model(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5");
+    const Tokenizer tokenizer(*model.tokenizer_vocab, *model.tokenizer_merges, "planted");
+    CorpusOptions options;
+    options.max_tokens = 256;
+    options.max_documents = 24;
+    const Corpus corpus({HEADSCOPE_PROJECT_DIR "/data/stories.conllu"}, &tokenizer, options);
+    AnalysisSettings settings;
+    settings.n_bootstrap = 50;
+    HeadTypeList types = head_type_list();
+    types.push_back(toy_type());
+    const RegisteredAnalysis analysis = classification_analysis(types);
+    results_.groups = test::Passes(analysis, {model, &corpus, settings}).results_of_all();
+  }
+
+  const ResultsGroup& group() const { return results_.group("classification"); }
+  /// Where the type stands, and the place of its previous-token head.
+  std::size_t toy() const { return head_type_list().size(); }
+
+  static Results results_;
+};
+Results NewType::results_;
+
+TEST_F(NewType, HasItsFlagItsWordsAndItsShare) {
+  EXPECT_EQ(group().labels("head_type").back(), "toy_type");
+  EXPECT_EQ(group().values("type")(toy(), 0, 0), 1) << "L0H0 is planted as a previous-token head";
+  EXPECT_EQ(group().values("type")(toy(), 0, 1), 0);
+  EXPECT_EQ(group().variable("type_rule").text[toy()], "previous_token >= 0.75");
+  EXPECT_EQ(group().variable("type_sentence").text[toy()], "It does what toys do.");
+  EXPECT_GT(group().values("type_share")(toy()), 0);
+  EXPECT_THAT(group().variable("primary").flag_meanings, Contains("toy_type"));
+  EXPECT_THAT(group().summary, HasSubstr("toy_type"));
+}
+
+TEST_F(NewType, IsExplainedByItsPlace) {
+  EXPECT_GT(group().values("explained_place_mass")(toy(), 0, 0), 0.99);
+  const std::size_t n_head_total = group().values("primary").size();
+  EXPECT_NE(group().variable("explained_text").text[toy() * n_head_total], "");
+}
+
+TEST_F(NewType, HasExamplesOfWhatItsHeadsDo) {
+  const ResultsGroup& examples = results_.group("classification/examples");
+  const std::vector<std::string>& types = examples.variable("type").text;
+  ASSERT_EQ(std::ranges::count(types, "toy_type"), 3) << "L0H0 finds the token before everywhere";
+  const auto first = static_cast<std::size_t>(std::ranges::find(types, "toy_type") - types.begin());
+  EXPECT_EQ(examples.values("found").values[first], 1);
+  EXPECT_LT(examples.values("target_start").values[first],
+            examples.values("query_start").values[first]);
+}
+
+TEST_F(NewType, StandsInThePanelWithItsSentence) {
+  const auto data =
+      nlohmann::json::parse(head_data_json(results_, {classification_presentation()}));
+  EXPECT_EQ(data["types"]["names"].back(), "toy_type");
+  EXPECT_EQ(data["reasons"]["sentences"].back(), "It does what toys do.");
+  const auto& held = data["reasons"]["heads"][0]["toy_type"];
+  EXPECT_DOUBLE_EQ(held["threshold"].get<double>(), 0.75);
+  EXPECT_GT(held["score"].get<double>(), 0.99);
+  EXPECT_EQ(held["notes"].size(), 1u) << "what its place explains";
+}
+
+TEST_F(NewType, IsDrawn) {
+  const std::vector<Figure> figures = classification_figures(results_);
+  const auto map = std::ranges::find(figures, "head_types", &Figure::name);
+  EXPECT_THAT(std::get<Heatmap>(map->content).categories, Contains("toy type"));
+  const auto counts = std::ranges::find(figures, "voita2019_head_types", &Figure::name);
+  std::vector<std::string> drawn;
+  for (const Series& series : std::get<Chart>(counts->content).panels[0].series) {
+    drawn.push_back(series.label);
+  }
+  EXPECT_THAT(drawn, Contains("toy type"));
+}
+
+TEST_F(NewType, NamesItsFeaturesForTheScoreModel) {
+  const std::size_t n_head_total = group().values("primary").size();
+  EXPECT_EQ(group().variable("type_features").text[toy() * n_head_total], "offset_1");
+  EXPECT_EQ(group().variable("type_features").text[toy() * n_head_total + 1], "");
+}
+
+TEST(HeadTypeList, EveryTypeHasItsWordsAndSaysWhatItCannotTest) {
+  for (const HeadType& type : head_type_list()) {
+    EXPECT_NE(type.rule, "") << type.name;
+    EXPECT_THAT(type.sentence, testing::MatchesRegex("(It|From|On) .*[.]")) << type.name;
+    EXPECT_TRUE(type.scores && type.untested) << type.name;
+    EXPECT_EQ(type.choices == nullptr, type.add_variables == nullptr) << type.name;
+  }
+}
+
+TEST(HeadFeatures, AreToldToTheOtherAnalysesOnceTypesAreKnown) {
+  const Model model = load_model(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5");
+  const Tokenizer tokenizer(*model.tokenizer_vocab, *model.tokenizer_merges, "planted");
+  CorpusOptions options;
+  options.max_documents = 6;
+  const Corpus corpus({HEADSCOPE_PROJECT_DIR "/data/stories.conllu"}, &tokenizer, options);
+  AnalysisSettings settings;
+  settings.n_bootstrap = 20;
+  std::vector<HeadTexts> heard;
+  const RegisteredAnalysis classification = classification_analysis();
+  RegisteredAnalysis listener;
+  listener.info.name = "listener";
+  listener.info.passes = {"a", "b", "c", "d"};
+  listener.make = [&](const AnalysisContext&) { return std::make_unique<Listener>(heard); };
+  const AnalysisContext context{model, &corpus, settings};
+  ModelRun run({&classification, &listener}, context);
+  for (const Pass& pass :
+       plan_passes({.context = context, .analyses = {&classification, &listener}})) {
+    run.begin_pass(pass, run);
+    for (std::uint64_t document = 0; document < 6; ++document) run.run_piece(pass, document, 0);
+  }
+  run.share();
+  ASSERT_EQ(heard.size(), 5u) << "before each pass and before the results";
+  EXPECT_TRUE(heard[0].empty() && heard[1].empty()) << "types are not known yet";
+  for (const std::size_t pass : {2, 3, 4}) {
+    const std::vector<std::string>& features = heard[pass].at("label_features");
+    ASSERT_EQ(features.size(), model.config.n_layer * model.config.n_head);
+    EXPECT_THAT(features[0], HasSubstr("offset_1")) << "L0H0 is positional";
+  }
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,209 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "files/hdf5_file.hpp"
+#include "headscope/model.hpp"
+#include "headscope/tokenizer.hpp"
+#include "results/statistics_file.hpp"
+#include "score_model/score_model.hpp"
+#include "support/passes.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+std::string score_data_file(const std::string& name) {
+  return HEADSCOPE_PROJECT_DIR "/data/" + name;
+}
+
+/// The model with planted heads on the first stories.
+class PlantedScores : public testing::Test {
+ protected:
+  static constexpr std::uint64_t n_story = 48;
+
+  PlantedScores()
+      : model_(load_model(score_data_file("planted-model.h5"))),
+        tokenizer_(*model_.tokenizer_vocab, *model_.tokenizer_merges, "planted-model.h5"),
+        corpus_({score_data_file("stories.conllu")}, &tokenizer_,
+                {.max_tokens = 256, .max_documents = n_story}) {
+    settings_.n_bootstrap = 50;
+    settings_.own<ScoreModelOptions>() = {.n_query = 600, .n_effect = 4, .features = ""};
+  }
+
+  test::Passes make() const { return {analysis_, {model_, &corpus_, settings_}}; }
+
+  /// Statistics of one pass over the documents that `wanted` accepts, run on top of `earlier`
+  /// passes, written and read again.
+  StatisticsByName pass_over(int pass, const test::Passes::Wanted& wanted,
+                             const std::vector<StatisticsByName>& earlier) const {
+    test::Passes run = make();
+    for (const StatisticsByName& part : earlier) merge(run.model().statistics(), part);
+    run.run(pass, wanted);
+    const test::TemporaryDirectory folder;
+    save_statistics({}, run.model().statistics(), folder.file("pass.h5"));
+    return load_statistics(folder.file("pass.h5")).parts;
+  }
+
+  Model model_;
+  Tokenizer tokenizer_;
+  Corpus corpus_;
+  AnalysisSettings settings_;
+  RegisteredAnalysis analysis_ = score_model_analysis();
+};
+
+TEST_F(PlantedScores, PlantedHeadsAttendByWhatWasPlanted) {
+  const ResultsGroup group = make().results_of_all().front();
+  const Variable& attends_by = group.variable("attends_by");
+  const auto family = [&](Index layer, Index head) {
+    return attends_by.flag_meanings.at(static_cast<std::size_t>(attends_by.values(layer, head)));
+  };
+  EXPECT_EQ(family(0, 0), "position") << "the token before";
+  EXPECT_EQ(family(0, 1), "position") << "the query's own place";
+  EXPECT_EQ(family(1, 0), "repetition") << "induction";
+  const Array& beyond = group.values("deviance_explained_beyond_sink");
+  const auto full = static_cast<std::size_t>(*group.dimension("step").place_of("full"));
+  EXPECT_GT(beyond(full, Index{0}, Index{0}), 0.99);
+  EXPECT_GT(beyond(full, Index{1}, Index{0}), 0.9);
+  const auto& names = group.dimension("feature");
+  const Array& coefficient = group.values("coefficient");
+  EXPECT_GT(coefficient(*names.place_of("offset_1"), Index{0}, Index{0}), 3);
+  EXPECT_GT(coefficient(*names.place_of("after_copy"), Index{1}, Index{0}), 1);
+  EXPECT_LT(group.scalar("largest_gradient"), 1e-8);
+  // A head that does what its model says keeps its effect; another head's model does not.
+  const Array& effect = group.values("effect_explained");
+  EXPECT_GT(effect(full, Index{0}, Index{0}), 0.95);
+  EXPECT_LT(group.values("effect_explained_control")(Index{0}, Index{0}), 0.5);
+  EXPECT_EQ(group.scalar("effect_documents"), 4);
+  const std::string& said = group.variable("attends_text").text.front();
+  EXPECT_THAT(said, testing::StartsWith("Attends by position: +"));
+  EXPECT_THAT(said, testing::HasSubstr(" logits to the token before"));
+  EXPECT_THAT(said, testing::HasSubstr("; this keeps 99.9 % of what the head does to the loss"));
+}
+
+TEST_F(PlantedScores, SurprisesAreQueriesOfOddDocumentsInOrderOfTheirDivergence) {
+  const ResultsGroup group = make().results_of_all().front();
+  const Array &document = group.values("surprise_document"),
+              &query = group.values("surprise_query"), &key = group.values("surprise_key"),
+              &divergence = group.values("surprise_divergence"),
+              &marks = group.values("surprise_marks");
+  const std::vector<std::string>& text = group.variable("surprise_text").text;
+  for (std::size_t i = 0; i < document.size(); ++i) {
+    if (document.values[i] < 0) continue;
+    EXPECT_EQ(static_cast<int>(document.values[i]) % 2, 1);
+    if (i % 3 > 0) {
+      EXPECT_LE(divergence.values[i], divergence.values[i - 1]);
+      EXPECT_NE(document.values[i], document.values[i - 1]);
+    }
+    const Piece piece = corpus_.piece(static_cast<std::uint64_t>(document.values[i]));
+    const auto marked = [&](std::size_t first) {  // the stories are ASCII
+      const auto start = static_cast<std::size_t>(marks.values[4 * i + first]);
+      return text[i].substr(start,
+                            static_cast<std::size_t>(marks.values[4 * i + first + 1]) - start);
+    };
+    const auto token = [&](double position) {
+      const std::string& its = piece.token_text.at(static_cast<std::size_t>(position));
+      return its.starts_with(" ") ? its.substr(1) : its;
+    };
+    EXPECT_EQ(marked(0), token(query.values[i]));
+    if (marks.values[4 * i + 2] >= 0) {
+      EXPECT_EQ(marked(2), token(key.values[i]));
+    }
+  }
+  EXPECT_GE(document.values[5], 0) << "a head that reads punctuation has surprises";
+}
+
+TEST_F(PlantedScores, WithoutEffectDocumentsNoHeadIsReplaced) {
+  settings_.own<ScoreModelOptions>().n_effect = 0;
+  const ResultsGroup group = make().results_of_all().front();
+  EXPECT_FALSE(group.has("effect_explained"));
+  EXPECT_TRUE(group.has("family_gain"));
+}
+
+TEST_F(PlantedScores, StatisticsOfTwoHalvesMergeToTheWhole) {
+  test::Passes merged = make();
+  std::vector<StatisticsByName> parts;
+  for (int pass = 0; pass < merged.n_pass(); ++pass) {
+    StatisticsByName first = pass_over(
+                         pass, [](std::uint64_t d) { return d < n_story / 2; }, parts),
+                     second = pass_over(
+                         pass, [](std::uint64_t d) { return d >= n_story / 2; }, parts);
+    parts.push_back(std::move(second));
+    parts.push_back(std::move(first));
+  }
+  for (const StatisticsByName& part : parts) merge(merged.model().statistics(), part);
+  const ResultsGroup whole = make().results_of_all().front(), halves = merged.finish().front();
+  ASSERT_EQ(whole.variables.size(), halves.variables.size());
+  for (const Variable& expected : whole.variables) {
+    const Variable& got = halves.variable(expected.name);
+    ASSERT_EQ(expected.values.shape, got.values.shape) << expected.name;
+    for (std::size_t i = 0; i < expected.values.size(); ++i) {
+      const double a = expected.values.values[i], b = got.values.values[i];
+      if (std::isnan(a) && std::isnan(b)) continue;
+      ASSERT_EQ(a, b) << expected.name << " " << i;
+    }
+  }
+}
+
+TEST_F(PlantedScores, AnUntrainedModelAttendsByNothing) {
+  const Model untrained = random_model(model_.config, 3);
+  const ResultsGroup group =
+      test::Passes(analysis_, {untrained, &corpus_, settings_}).results_of_all().front();
+  const Array& beyond = group.values("deviance_explained_beyond_sink");
+  const Array& attends_by = group.values("attends_by");
+  for (std::size_t i = 0; i < attends_by.size(); ++i) EXPECT_EQ(attends_by.values[i], 0) << i;
+  for (const double value : beyond.values) EXPECT_TRUE(std::isnan(value)) << value;
+}
+
+TEST(ScoreModelProgram, TypesNameTheFeaturesOfTheStepLabel) {
+  const test::TemporaryDirectory folder;
+  const test::Finished run = test::run_headscope({"run",
+                                                  "--model",
+                                                  score_data_file("planted-model.h5"),
+                                                  "--corpus",
+                                                  score_data_file("stories.conllu"),
+                                                  "--analyses",
+                                                  "classification,score_model",
+                                                  "--max-documents",
+                                                  "48",
+                                                  "--score-queries",
+                                                  "400",
+                                                  "--score-effect-documents",
+                                                  "0",
+                                                  "--explain-documents",
+                                                  "1",
+                                                  "--bootstrap",
+                                                  "40",
+                                                  "--quiet",
+                                                  "--output",
+                                                  folder.path()});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const Array explained =
+      hdf5::InputFile(folder.file("results.h5")).read_reals("score_model/deviance_explained");
+  constexpr std::size_t label = 1, position = 2;
+  // L0H0 looks at the token before, as its type says; L0H3 is random and has no type.
+  EXPECT_GT(explained.values[8 * label], 0.95);
+  EXPECT_TRUE(std::isnan(explained.values[8 * label + 3]));
+  EXPECT_FALSE(std::isnan(explained.values[8 * position + 3]));
+}
+
+/// Runs the program on the default model and compares with NumPy.
+TEST(ScoreModelReference, CoefficientsAndDeviancesAgreeWithAnotherOptimiser) {
+  const test::TemporaryDirectory folder;
+  const std::string model = score_data_file("default-model.h5"),
+                    corpus = score_data_file("stories.conllu");
+  const test::Finished run = test::run_headscope(
+      {"run", "--model", model, "--corpus", corpus, "--analyses", "score_model", "--max-documents",
+       "24", "--score-queries", "200", "--score-effect-documents", "0", "--bootstrap", "40",
+       "--quiet", "--output", folder.path()});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const test::Finished check = test::run_program(
+      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/score_check.py",
+       folder.file("results.h5"), model, corpus, "24", "200"});
+  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+}
+
+}  // namespace
+}  // namespace headscope
