@@ -107,7 +107,6 @@ void warn_of_slow_kernel() {
 
 /// With a trial at the shape of GPT-2 small, where the address space has room for the trial.
 void print_version() {
-  constexpr std::uint64_t trial_bytes = std::uint64_t{256} << 20;
   blas::set_thread_count(0);
   ModelConfig gpt2;
   gpt2.n_head = 12;
@@ -116,7 +115,7 @@ void print_version() {
   gpt2.n_ctx = 1024;
   std::cout << "headscope " << version() << "\n";
   try {
-    check_address_space(trial_bytes);
+    check_trial_memory();
     std::cout << precision_summary(try_engines(gpt2));
     const std::string warning = slow_kernel_warning();
     if (!warning.empty()) std::cout << warning << "\n";

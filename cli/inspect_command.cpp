@@ -17,6 +17,7 @@
 #include "headscope/run_memory.hpp"
 #include "headscope/tasks.hpp"
 #include "inputs.hpp"
+#include "memory_limits.hpp"
 #include "option_parser.hpp"
 #include "registry.hpp"
 #include "run/engine_record.hpp"
@@ -25,6 +26,7 @@
 #include "shared_options.hpp"
 #include "shell_text.hpp"
 #include "terminal.hpp"
+#include "usage_error.hpp"
 
 namespace headscope {
 namespace {
@@ -132,6 +134,11 @@ void print_memory(const ModelDescription& model) {
 /// How fast the engines are at the model's shape on this machine.
 void print_engines(const ModelConfig& config) {
   blas::set_thread_count(0);
+  try {
+    check_trial_memory();
+  } catch (const UsageError& error) {
+    return print_line("engines", std::string("not tried: ") + error.what());
+  }
   const EngineSpeeds speeds = try_engines(config);
   print_line("engines, in a trial here", speeds.empty() ? "float32 alone" : speeds_text(speeds));
   for (const Precision precision : {Precision::float32, Precision::high, Precision::fast}) {

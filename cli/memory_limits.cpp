@@ -32,4 +32,9 @@ void check_address_space(std::uint64_t bytes) {
                    memory_text(limit.rlim_cur) + (n_thread > 1 ? "; --threads takes fewer" : ""));
 }
 
+void check_trial_memory(std::uint64_t bytes) {
+  constexpr std::uint64_t trial_bytes = std::uint64_t{64} << 20;
+  check_address_space(bytes + trial_bytes);
+}
+
 }  // namespace headscope

@@ -16,4 +16,7 @@ void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit);
 /// @throws UsageError
 void check_address_space(std::uint64_t bytes);
 
+/// As `check_address_space`, for the trial of engines beside `bytes` in use.
+void check_trial_memory(std::uint64_t bytes = 0);
+
 }  // namespace headscope

@@ -119,7 +119,12 @@ std::optional<EngineRecord> engines_for(RunOptions& options, const Model& model)
   std::optional<EngineRecord> kept;
   if (!is_of_one_process(options)) kept = read_engine_record(options.output.folder);
   const auto request = engine_request(model, options.settings);
-  chosen = kept && kept->request == request ? *kept : choose_engines(model, options.settings);
+  if (kept && kept->request == request) {
+    chosen = *kept;
+  } else {
+    check_trial_memory(weight_bytes(model));
+    chosen = choose_engines(model, options.settings);
+  }
   take_engines(options, chosen.engines);
   return chosen;
 }
