@@ -175,8 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Thorough, ShardCount, testing::Values(2, 7));
 
 TEST(Shards, OfLowPrecisionDoNotChangeABitEither) {
   // Engines are named: of two folders each has its own trial, which may choose otherwise.
-  for (const auto& [precision, engine] :
-       {std::pair{"high", "int16"}, std::pair{"fast", "int16"}}) {
+  for (const auto& [precision, engine] : {std::pair{"high", "int16"}, std::pair{"fast", "int16"}}) {
     const TemporaryDirectory folder;
     const Words more{"--analyses", "pruning", "--precision", precision, "--engine", engine};
     const Results single = *run_shard(folder.file("whole"), more);
