@@ -1,11 +1,14 @@
 #include "option_parser.hpp"
 
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <cctype>
-#include <filesystem>
-#include <fstream>
+#include <cstdlib>
+#include <sstream>
 
 #include "base/nearest_name.hpp"
+#include "base/utf8.hpp"
+#include "files/read_file.hpp"
 #include "headscope/error.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -47,15 +50,30 @@ po::positional_options_description positions(const OptionTable& options) {
   return positions;
 }
 
+/// A value of a file of options: without quotes around it; `~/` at its begin is the home folder.
+std::string value_in_file(const std::string& text) {
+  const bool is_quoted = text.size() > 1 && (text.front() == '"' || text.front() == '\'') &&
+                         text.back() == text.front();
+  if (is_quoted) return text.substr(1, text.size() - 2);
+  const char* const home = std::getenv("HOME");
+  return text.starts_with("~/") && home != nullptr ? home + text.substr(1) : text;
+}
+
 void read_config_file(const std::string& path, const po::options_description& description,
                       po::variables_map& values) {
-  if (std::filesystem::is_directory(path)) {
-    throw DataError(path, "", "expected a file of options, got a folder");
-  }
-  std::ifstream file(path);
-  if (!file) throw DataError(path, "", "cannot be read");
+  const std::string text = read_file(path);
+  const bool has_mark = text.starts_with(utf8::byte_order_mark);
+  std::istringstream lines(has_mark ? text.substr(utf8::byte_order_mark.size()) : text);
   try {
-    po::store(po::parse_config_file(file, description), values);
+    auto parsed = po::parse_config_file(lines, description);
+    for (po::option& option : parsed.options) {
+      if (option.string_key == "config" || option.string_key == "help") {
+        throw UsageError(path + ": --" + option.string_key +
+                         ": expected on the command line, got in a file of options");
+      }
+      std::ranges::transform(option.value, option.value.begin(), value_in_file);
+    }
+    po::store(parsed, values);
   } catch (const po::error& error) {
     throw UsageError(path + ": " + error.what());
   }

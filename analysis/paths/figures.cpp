@@ -192,8 +192,8 @@ Figure first_order_exact_figure(const ResultsGroup& group, const std::vector<std
       const std::string &node = group.variable("edge_node").text[task * n_edge + i],
                         &port = group.variable("edge_port").text[task * n_edge + i];
       if (node.empty()) continue;
-      points.add(first_order(group.dimension("node").place_of(node).value(),
-                             group.dimension("port").place_of(port).value()),
+      points.add(first_order(group.dimension("node").index_of(node),
+                             group.dimension("port").index_of(port)),
                  change.estimate(task * n_edge + i));
       points.point_labels.push_back(i < 3 ? edge_text(node, port) : "");
     }

@@ -116,7 +116,7 @@ Figure curve_figure(const ResultsGroup& group) {
 /// @param variant  of the importance.
 ChartPanel importance_panel(const ResultsGroup& group, const char* variant,
                             const std::string& title) {
-  const std::size_t place = group.dimension("variant").place_of(variant).value();
+  const std::size_t place = group.dimension("variant").index_of(variant);
   const Array importance = group.values("importance").part(place),
               measured = group.values("loss_increase").part(0);
   Series heads = Series::points("heads, 95 % interval");

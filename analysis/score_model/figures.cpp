@@ -27,7 +27,7 @@ std::vector<std::size_t> largest_heads(const std::vector<double>& values) {
 
 Figure families_figure(const ResultsGroup& group) {
   const std::size_t n_head = group.dimension("head").size();
-  const auto full = *group.dimension("step").place_of("full");
+  const auto full = group.dimension("step").index_of("full");
   const std::vector<double> explained =
       group.values("deviance_explained_beyond_sink").part(full).values;
   const std::vector<std::size_t> heads = largest_heads(explained);
@@ -108,7 +108,7 @@ Figure effect_figure(const ResultsGroup& group) {
   const Variable& control = group.variable("effect_explained_control");
   const Array& increase = group.values("mean_replacement_increase");
   const std::size_t n_head_total = increase.size(), n_head = increase.shape[1];
-  const auto full = *group.dimension("step").place_of("full");
+  const auto full = group.dimension("step").index_of("full");
   std::vector<double> measured = increase.values;
   for (std::size_t head = 0; head < n_head_total; ++head) {
     if (std::isnan(explained.values.values[full * n_head_total + head]))
@@ -137,7 +137,7 @@ Figure effect_figure(const ResultsGroup& group) {
                                     {"features", "all but the lexical"},
                                     {"position", "position"},
                                     {"label", "the label's features"}}) {
-    const auto place = *group.dimension("step").place_of(step);
+    const auto place = group.dimension("step").index_of(step);
     add(label, series.size(),
         [&](std::size_t head) { return explained.estimate(place * n_head_total + head); });
   }
@@ -165,7 +165,7 @@ Figure effect_figure(const ResultsGroup& group) {
 
 std::vector<Figure> score_figures(const Results& results) {
   const ResultsGroup& group = results.group("score_model");
-  const auto full = *group.dimension("step").place_of("full");
+  const auto full = group.dimension("step").index_of("full");
   const Array explained = group.values("deviance_explained_beyond_sink").part(full);
   if (!largest(explained.values)) return {};
   std::vector<Figure> figures{families_figure(group)};

@@ -107,7 +107,7 @@ std::string effect_part(const ResultsGroup& group, std::size_t head, std::size_t
   if (!group.has("effect_explained")) return "";
   const Array& effect = group.values("effect_explained");
   const auto kept = [&](const char* step) {
-    return effect.values[*group.dimension("step").place_of(step) * n_head_total + head];
+    return effect.values[group.dimension("step").index_of(step) * n_head_total + head];
   };
   if (std::isnan(kept("full"))) return "";
   const auto share = [&](const char* step) {
@@ -121,7 +121,7 @@ std::string effect_part(const ResultsGroup& group, std::size_t head, std::size_t
 }  // namespace
 
 void add_head_texts(ResultsGroup& group) {
-  const auto full = *group.dimension("step").place_of("full");
+  const auto full = group.dimension("step").index_of("full");
   const std::vector<double> explained =
       group.values("deviance_explained_beyond_sink").part(full).values;
   std::vector<std::string> texts(explained.size());

@@ -22,7 +22,7 @@ double median_of(std::vector<double> values) {
 
 /// Deviance explained beyond the sink by head, of a step.
 std::vector<double> explained_by(const ResultsGroup& group, const std::string& step) {
-  const auto place = *group.dimension("step").place_of(step);
+  const auto place = group.dimension("step").index_of(step);
   return group.values("deviance_explained_beyond_sink").part(place).values;
 }
 
@@ -73,7 +73,7 @@ struct KeptHalf {
 
 KeptHalf kept_half(const ResultsGroup& group, const std::string& step) {
   KeptHalf kept;
-  const auto place = *group.dimension("step").place_of(step);
+  const auto place = group.dimension("step").index_of(step);
   for (const double share : group.values("effect_explained").part(place).values) {
     if (std::isnan(share)) continue;
     ++kept.n_head;
@@ -105,7 +105,7 @@ std::string effects_line(const ResultsGroup& group) {
 /// The heads with the largest effects of which the full model keeps less than half.
 std::string unexplained_line(const ResultsGroup& group) {
   if (!group.has("effect_explained")) return "";
-  const auto place = *group.dimension("step").place_of("full");
+  const auto place = group.dimension("step").index_of("full");
   const Array explained = group.values("effect_explained").part(place);
   const Array& increase = group.values("mean_replacement_increase");
   std::vector<Index> heads;

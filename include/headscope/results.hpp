@@ -106,6 +106,8 @@ struct Dimension {
   std::string label(std::size_t i, int digits = 0) const;
   /// Where the label in words stands; nothing if there is no such label.
   std::optional<std::size_t> place_of(const std::string& label) const;
+  /// The same. @throws Error naming the dimension and the label if there is no such label.
+  std::size_t index_of(const std::string& label) const;
   static Dimension count(std::string name, std::size_t n);  ///< 0 .. n-1
   static Dimension labels(std::string name, std::vector<std::string> labels);
   static Dimension numbers(std::string name, std::vector<double> numbers);

@@ -164,6 +164,25 @@ OpenDataset open_dataset(hid_t file, const std::string& name, const Place& place
   return open;
 }
 
+// Why reading the data of an open dataset failed.
+std::string reading_failure(hid_t dataset, const Place& place) {
+  const Handle creation = place.own(H5Dget_create_plist(dataset), H5Pclose, damaged);
+  for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
+    constexpr std::size_t longest_name = 100;
+    std::array<char, longest_name> name{};
+    std::size_t n_parameter = 0;
+    unsigned flags = 0, configuration = 0;
+    const H5Z_filter_t filter =
+        H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &n_parameter, nullptr,
+                       name.size() - 1, name.data(), &configuration);
+    if (filter < 0 || H5Zfilter_avail(filter) > 0) continue;
+    return "is compressed by the HDF5 filter " + std::to_string(filter) +
+           (name[0] != '\0' ? " (" + std::string(name.data()) + ")" : "") +
+           ", which is not installed; h5repack -f GZIP=4 writes it so that it can be read";
+  }
+  return damaged;
+}
+
 template <typename Real>
 void read_real(hid_t file, const Place& place, std::span<Real> out, Finite finite) {
   const std::string name(place.item);
@@ -180,8 +199,9 @@ void read_real(hid_t file, const Place& place, std::span<Real> out, Finite finit
   }
   if (count == 0) return;
   const hid_t memory_type = std::is_same_v<Real, float> ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-  place.check(H5Dread(open.dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()),
-              damaged);
+  if (H5Dread(open.dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) < 0) {
+    throw place.error(reading_failure(open.dataset, place));
+  }
   if (finite == Finite::required) {
     check_finite<Real>(out, open.shape, place.file, place.item);
   }
@@ -412,8 +432,9 @@ std::vector<std::int64_t> InputFile::read_integers(const std::string& dataset) c
   check_stored(open.dataset, open.shape, H5Tget_size(open.type), place);
   std::vector<std::int64_t> values(element_count(open.shape, sizeof(std::int64_t), place));
   if (values.empty()) return values;
-  place.check(H5Dread(open.dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
-              damaged);
+  if (H5Dread(open.dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
+    throw place.error(reading_failure(open.dataset, place));
+  }
   return values;
 }
 

@@ -132,6 +132,12 @@ std::optional<std::size_t> Dimension::place_of(const std::string& label) const {
   return static_cast<std::size_t>(found - text.begin());
 }
 
+std::size_t Dimension::index_of(const std::string& label) const {
+  const std::optional<std::size_t> place = place_of(label);
+  if (!place) throw Error("dimension " + name + ": no label \"" + label + "\"");
+  return *place;
+}
+
 DimensionNames::DimensionNames(const char* words) {
   std::istringstream stream(words);
   for (std::string word; stream >> word;) push_back(word);

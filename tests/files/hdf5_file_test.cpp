@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hdf5.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -25,6 +27,36 @@ class Hdf5File : public testing::Test {
   const test::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("file.h5");
 };
+
+std::size_t unchanged(unsigned, std::size_t, const unsigned*, std::size_t n_byte, std::size_t*,
+                      void**) {
+  return n_byte;
+}
+
+TEST_F(Hdf5File, NamesAFilterThatIsNotInstalled) {
+  constexpr H5Z_filter_t number = 399;
+  const H5Z_class2_t filter{H5Z_CLASS_T_VERS, number, 1, 1, "squash", nullptr, nullptr, unchanged};
+  ASSERT_GE(H5Zregister(&filter), 0);
+  const hid_t file = H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hsize_t size = 3;
+  const hid_t space = H5Screate_simple(1, &size, nullptr), creation = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_chunk(creation, 1, &size);
+  H5Pset_filter(creation, number, H5Z_FLAG_MANDATORY, 0, nullptr);
+  const std::array<double, 3> values{1, 2, 3};
+  const hid_t dataset =
+      H5Dcreate2(file, "data", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+  ASSERT_GE(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0);
+  H5Dclose(dataset);
+  H5Pclose(creation);
+  H5Sclose(space);
+  H5Fclose(file);
+  EXPECT_THAT(InputFile(path_).read_reals("data").values, ElementsAre(1, 2, 3));
+  ASSERT_GE(H5Zunregister(number), 0);
+  EXPECT_THAT(
+      message_of([&] { InputFile(path_).read_reals("data"); }),
+      testing::HasSubstr("data: is compressed by the HDF5 filter 399 (squash), which is not "
+                         "installed"));
+}
 
 TEST_F(Hdf5File, ReadsBackWhatItWrote) {
   OutputFile out(path_);

@@ -396,7 +396,34 @@ TEST(CommandLine, RecordedCommandLineCanBeTypedAgain) {
 TEST(CommandLine, ConfigThatIsAFolderIsRefused) {
   const TemporaryDirectory directory;
   expect_refused({"run", "--config", directory.path(), "--output", directory.file("out")}, 1,
-                 directory.path() + ": expected a file of options, got a folder");
+                 directory.path() + ": expected a file, got a folder");
+}
+
+TEST(CommandLine, ConfigNamesNoOtherConfigAndAsksForNoHelp) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("run.cfg");
+  for (const char* const option : {"config", "help"}) {
+    test::write_file(path, std::string(option) + " = true\n");
+    expect_refused(
+        {"run", "--config", path, "--output", directory.file("out")}, 2,
+        path + ": --" + option + ": expected on the command line, got in a file of options");
+  }
+  test::write_file(path, "quiet = maybe\n");
+  EXPECT_THAT(run_headscope({"run", "--config", path, "--output", directory.file("out")}).err,
+              AllOf(HasSubstr(path + ": "), HasSubstr("'maybe'"), HasSubstr("'quiet'")));
+}
+
+TEST(CommandLine, ConfigMayHaveAByteOrderMarkQuotesAndTheHomeFolder) {
+  const TemporaryDirectory home;
+  const std::string path = home.file("run.cfg");
+  save_model(random_model(test::tiny_config(), 1), home.file("model.h5"));
+  test::write_file(path, "\xEF\xBB\xBFmodel = ~/model.h5\noutput = \"" + home.file("an out") +
+                             "\"\nanalyses = 'parameters'\nnulls = 2\nquiet = true\n");
+  Words words = test::headscope_call({"run", "--config", path});
+  words.insert(words.begin(), {"env", "HOME=" + home.path()});
+  const Finished finished = run_program(words);
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_TRUE(read_results(home.file("an out") + "/results.h5").has("parameters"));
 }
 
 TEST(CommandLine, ConfigFileSetsOptionsAndTheCommandLineWins) {
@@ -436,6 +463,8 @@ TEST(Waits, NotForAPipeAsInput) {
     const std::string expected = pipe + ": expected a file";
     EXPECT_THAT(test::run_headscope({"inspect", pipe}).err, HasSubstr(expected));
     EXPECT_THAT(test::run_headscope({"run", "--model", pipe, "--output", output}).err,
+                HasSubstr(expected));
+    EXPECT_THAT(test::run_headscope({"run", "--config", pipe, "--output", output}).err,
                 HasSubstr(expected));
     EXPECT_THAT(test::run_headscope({"run", "--corpus", pipe, "--output", output}).err,
                 HasSubstr(expected));

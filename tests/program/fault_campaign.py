@@ -876,7 +876,7 @@ def faults_of(kind, rounds):
     """Number of faults. Streams and inputs differ from fault to fault, those of the other kinds in moment, place or size."""
     if rounds > 0 or kind in ("stream", "input", "read_only"):
         return max(rounds, 1) * FAULTS[kind]
-    return math.ceil(FAULTS[kind] / 3)
+    return math.ceil(FAULTS[kind] / 6)
 
 
 def survive(campaign, kind, numbers):
@@ -907,7 +907,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("headscope")
     parser.add_argument("--rounds", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_ROUNDS", "1" if THOROUGH else "0")),
-                        help="0: a third of a round, but each faulty stream and input once")
+                        help="0: a sixth of a round, but each faulty stream and input once")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_SEED", "1")))
     parser.add_argument("--kinds", default=",".join(FAULTS))
     parser.add_argument("--fault", help="one fault alone, KIND:NUMBER as a failure names it")

@@ -364,6 +364,9 @@ TEST(Dimension, FindsALabelInWords) {
   EXPECT_EQ(Dimension::labels("task", {"a", "b"}).place_of("b"), 1u);
   EXPECT_EQ(Dimension::labels("task", {"a", "b"}).place_of("c"), std::nullopt);
   EXPECT_EQ(Dimension::count("layer", 2).place_of("0"), std::nullopt);
+  EXPECT_EQ(Dimension::labels("task", {"a", "b"}).index_of("b"), 1u);
+  EXPECT_EQ(message_of([] { return Dimension::labels("task", {"a"}).index_of("c"); }),
+            "dimension task: no label \"c\"");
 }
 
 TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {

@@ -1,0 +1,42 @@
+#include "classification/passes/counting_pass.hpp"
+
+#include "headscope/error.hpp"
+#include "scores/sums.hpp"
+
+namespace headscope {
+
+std::unique_ptr<PieceObserver> CountingPass::begin_piece(const Piece& piece,
+                                                         DocumentStatistics& statistics) {
+  Array& counts = statistics.sum("token_count", {config_.d_vocab});
+  for (const TokenId token : piece.tokens) {
+    if (token < 0 || static_cast<Index>(token) >= config_.d_vocab) {
+      throw ShapeError("token ids of document " + piece.id + ": expected below " +
+                       std::to_string(config_.d_vocab) + ", got " + std::to_string(token));
+    }
+    ++counts(token);
+  }
+  add_first_patterns(piece, statistics);
+  return nullptr;
+}
+
+void CountingPass::add_first_patterns(const Piece& piece, DocumentStatistics& statistics) {
+  const Index n_first = std::min<Index>(piece.tokens.size(), n_variability_position);
+  Array& first_count = statistics.sum("first_pattern_count", {n_variability_position});
+  for (Index q = 0; q < n_first; ++q) ++first_count(q);
+  // Variability is measured from their mean pattern.
+  Array& sum = statistics.sum("first_pattern", {config_.n_layer, config_.n_head,
+                                                n_variability_position, n_variability_position});
+  LayerFunction observer(
+      [&](const LayerView& view) {
+        for (Index h = 0; h < view.pattern.n_slices; ++h) {
+          for (Index q = 0; q < view.n_token; ++q) {
+            for (Index k = 0; k <= q; ++k) sum(view.layer, h, q, k) += view.pattern(k, q, h);
+          }
+        }
+      },
+      true);
+  LayerObserver* const observers[] = {&observer};
+  forward_.run(std::span(piece.tokens).first(n_first), observers);
+}
+
+}  // namespace headscope

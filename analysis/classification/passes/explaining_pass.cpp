@@ -1,0 +1,22 @@
+#include "classification/passes/explaining_pass.hpp"
+
+#include "classification/passes/piece_traits.hpp"
+#include "headscope/resampling.hpp"
+#include "scores/sums.hpp"
+
+namespace headscope {
+
+std::unique_ptr<PieceObserver> ExplainingPass::begin_piece(const Piece& piece,
+                                                           DocumentStatistics& statistics) {
+  if (!documents_.contains(piece.document)) return nullptr;
+  const Index block = document_block(piece.document, n_document_);
+  if (part_ == Part::losses && piece.index == 0) {
+    ++statistics.sum(explained_document_count, {n_block})(block);
+  }
+  if (explanation_.is_empty() || piece.tokens.size() < 2) return nullptr;
+  const PieceTraits traits(piece, token_counts_);
+  if (part_ == Part::means) return explanation_.add_means(traits.source(), statistics);
+  return explanation_.add_losses(traits.source(), block, statistics);
+}
+
+}  // namespace headscope

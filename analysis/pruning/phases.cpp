@@ -1,0 +1,152 @@
+#include "pruning/phases.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/number_text.hpp"
+#include "headscope/random.hpp"
+
+namespace headscope {
+namespace {
+
+/// A sum over ablated documents and one over blocks of the others, together.
+double sum_of_phases(double ablated, double others, const PhaseWeights& weights) {
+  return weights.ablated_scale * ablated + weights.others_scale * others;
+}
+
+/// Predicted tokens of all documents whose gradients were taken.
+double n_predicted_of_all(const DocumentRows& rows, const PhaseWeights& weights) {
+  return sum_of_phases(weighted_sum(rows.n_predicted, weights.ablated),
+                   weighted_sum(rows.gradient_only.n_predicted, weights.others), weights);
+}
+
+/// First-order and exact increases of one head over documents, weighted by their predicted tokens.
+struct Regression {
+  double n_predicted = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
+
+  /// @param x, y  first-order and exact increase, nats summed over the document's tokens.
+  void add(double weight, double tokens, double x_summed, double y_summed) {
+    n_predicted += weight * tokens;
+    x += weight * x_summed;
+    y += weight * y_summed;
+    xx += weight * x_summed * x_summed / tokens;
+    xy += weight * x_summed * y_summed / tokens;
+    yy += weight * y_summed * y_summed / tokens;
+  }
+  double mean_x() const { return x / n_predicted; }
+  double variation_x() const { return above_rounding(xx - x * mean_x(), xx); }
+  double variation_y() const { return above_rounding(yy - y * y / n_predicted, yy); }
+  double covariation() const { return xy - y * mean_x(); }
+  /// 0 if the documents do not differ in x.
+  double slope() const { return variation_x() > 0 ? covariation() / variation_x() : 0; }
+  /// NaN if the documents do not differ in x or in y.
+  double r2() const { return covariation() * covariation() / (variation_x() * variation_y()); }
+
+ private:
+  static double above_rounding(double difference, double of) {
+    return difference > 1e-12 * of ? difference : 0;
+  }
+};
+
+/// Of one ablation of one head.
+/// @param place  in n_ablation_row x layer x head.
+Regression regression_of(const DocumentRows& rows, const BootstrapCounts& weights,
+                         std::size_t place) {
+  Regression regression;
+  for (std::size_t d = 0; d < rows.size(); ++d) {
+    if (weights[d] == 0) continue;
+    regression.add(weights[d], rows.n_predicted[d], rows.first_order[d].values[place],
+                   rows.ablated[d]->values[place] - rows.baseline[d]);
+  }
+  return regression;
+}
+
+}  // namespace
+
+PhaseWeights both_phases_once(const DocumentRows& rows) {
+  return {every_document_once(rows), BootstrapCounts(rows.gradient_only.size(), 1)};
+}
+
+PhaseWeights even_documents(const DocumentRows& rows) {
+  const bool has_even = std::ranges::any_of(rows.document, [](auto d) { return d % 2 == 0; });
+  PhaseWeights weights{weights_of_parity(rows, BootstrapCounts(rows.size(), 1), false), {}};
+  for (const std::size_t block : rows.gradient_only.block) {
+    weights.others.push_back(has_even && block % 2 == 1 ? 0 : 1);
+  }
+  return weights;
+}
+
+double baseline_loss(const DocumentRows& rows, const PhaseWeights& weights) {
+  return sum_of_phases(weighted_sum(rows.baseline, weights.ablated),
+                   weighted_sum(rows.gradient_only.baseline, weights.others), weights) /
+         n_predicted_of_all(rows, weights);
+}
+
+Array exact_increases(const DocumentRows& rows, const BootstrapCounts& weights) {
+  const double n_predicted = weighted_sum(rows.n_predicted, weights),
+               baseline = weighted_sum(rows.baseline, weights);
+  return weighted(rows.ablated, weights).mapped([&](double loss) {
+    return (loss - baseline) / n_predicted;
+  });
+}
+
+Array loss_increases(const DocumentRows& rows, const PhaseWeights& weights) {
+  Array increases = exact_increases(rows, weights.ablated);
+  if (rows.gradient_only.size() == 0) return increases;
+  const double n_predicted = n_predicted_of_all(rows, weights);
+  for (std::size_t i = 0; i < increases.size(); ++i) {
+    const Regression regression = regression_of(rows, weights.ablated, i);
+    double others = 0;
+    for (std::size_t block = 0; block < rows.gradient_only.size(); ++block) {
+      others += weights.others[block] * rows.gradient_only.first_order[block].values[i];
+    }
+    const double mean_x = sum_of_phases(regression.x, others, weights) / n_predicted;
+    increases.values[i] += regression.slope() * (mean_x - regression.mean_x());
+  }
+  return increases;
+}
+
+double first_order_r2(const DocumentRows& rows, std::size_t place) {
+  return regression_of(rows, every_document_once(rows), place).r2();
+}
+
+std::vector<Estimate> estimates_of_phases(
+    const DocumentRows& rows, const AnalysisSettings& settings,
+    const std::function<std::vector<double>(const PhaseWeights&)>& statistic) {
+  if (rows.gradient_only.size() == 0) {
+    return bootstrap_of(rows, settings).estimates([&](const BootstrapCounts& weights) {
+      return statistic({weights, {}});
+    });
+  }
+  constexpr std::uint64_t others_stream = std::uint64_t{1} << 60;
+  const Bootstrap ablated = bootstrap_of(rows, settings),
+                  others(rows.gradient_only.size(), settings.n_bootstrap,
+                         CounterRandom(settings.seed, others_stream).value(0));
+  const auto scale = [](const BootstrapCounts& weights) {
+    const double n_drawn = std::accumulate(weights.begin(), weights.end(), 0.0);
+    return n_drawn > 0 ? static_cast<double>(weights.size()) / n_drawn : 1;
+  };
+  const std::vector<double> values = statistic(both_phases_once(rows));
+  std::vector<std::vector<double>> samples(values.size());
+  for (std::size_t i = 0; i < ablated.n_resample(); ++i) {
+    PhaseWeights weights{ablated.draw(i),
+                         others.n_resample() > 0 ? others.draw(i) : others.whole()};
+    weights.ablated_scale = scale(weights.ablated);
+    weights.others_scale = scale(weights.others);
+    const std::vector<double> resampled = statistic(weights);
+    for (std::size_t j = 0; j < values.size(); ++j) samples[j].push_back(resampled[j]);
+  }
+  std::vector<Estimate> estimates;
+  for (std::size_t j = 0; j < values.size(); ++j) {
+    estimates.push_back(bootstrap_estimate(values[j], std::move(samples[j])));
+  }
+  return estimates;
+}
+
+std::string phases_resampled(const DocumentRows& rows) {
+  if (rows.gradient_only.size() == 0) return "documents resampled";
+  return "documents resampled, " + std::to_string(rows.size()) + " ablated and " +
+         number_text(rows.gradient_only.n_document, 0) + " others apart";
+}
+
+}  // namespace headscope

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "headscope/analysis.hpp"
+#include "pruning/document_rows.hpp"
+
+namespace headscope {
+
+/// How often ablated documents and blocks of the others count.
+struct PhaseWeights {
+  BootstrapCounts ablated, others;
+  /// Documents and blocks for each one drawn: makes up for drawing fewer than there are.
+  double ablated_scale = 1, others_scale = 1;
+};
+
+PhaseWeights both_phases_once(const DocumentRows& rows);
+/// Documents of even number, once each; all, if no ablated one is even.
+PhaseWeights even_documents(const DocumentRows& rows);
+/// Mean loss of the whole model, nats per predicted token.
+double baseline_loss(const DocumentRows& rows, const PhaseWeights& weights);
+/// Mean loss of ablated documents with each ablation minus their baseline, nats per predicted
+/// token: n_ablation_row x layer x head.
+Array exact_increases(const DocumentRows& rows, const BootstrapCounts& weights);
+/// Mean loss with each ablation minus the baseline, nats per predicted token: n_ablation_row x
+/// layer x head. Where heads were ablated on a part of the documents,
+///
+///   mean of y there + slope of y on x there * (mean of x everywhere - mean of x there),
+///
+/// y being a document's increase and x the one that the gradient predicts. Source: Cochran 1977,
+/// Sampling Techniques, section 12.6.
+Array loss_increases(const DocumentRows& rows, const PhaseWeights& weights);
+
+/// Squared correlation over ablated documents, weighted by their predicted tokens, of the first-order
+/// and the exact increase of a head. NaN if documents do not differ in one of them.
+/// @param place  in n_ablation_row x layer x head.
+double first_order_r2(const DocumentRows& rows, std::size_t place);
+
+/// Each value of the statistic with its interval. Where not all documents were ablated, resamples
+/// draw ablated documents and blocks of the others apart.
+std::vector<Estimate> estimates_of_phases(
+    const DocumentRows& rows, const AnalysisSettings& settings,
+    const std::function<std::vector<double>(const PhaseWeights&)>& statistic);
+/// What intervals of loss increases resample. Differs between runs that ablate different documents,
+/// which are not paired.
+std::string phases_resampled(const DocumentRows& rows);
+
+}  // namespace headscope
