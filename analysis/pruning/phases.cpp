@@ -17,7 +17,7 @@ double sum_of_phases(double ablated, double others, const PhaseWeights& weights)
 /// Predicted tokens of all documents whose gradients were taken.
 double n_predicted_of_all(const DocumentRows& rows, const PhaseWeights& weights) {
   return sum_of_phases(weighted_sum(rows.n_predicted, weights.ablated),
-                   weighted_sum(rows.gradient_only.n_predicted, weights.others), weights);
+                       weighted_sum(rows.gradient_only.n_predicted, weights.others), weights);
 }
 
 /// First-order and exact increases of one head over documents, weighted by their predicted tokens.
@@ -78,7 +78,7 @@ PhaseWeights even_documents(const DocumentRows& rows) {
 
 double baseline_loss(const DocumentRows& rows, const PhaseWeights& weights) {
   return sum_of_phases(weighted_sum(rows.baseline, weights.ablated),
-                   weighted_sum(rows.gradient_only.baseline, weights.others), weights) /
+                       weighted_sum(rows.gradient_only.baseline, weights.others), weights) /
          n_predicted_of_all(rows, weights);
 }
 

@@ -33,8 +33,8 @@ Array exact_increases(const DocumentRows& rows, const BootstrapCounts& weights);
 /// Sampling Techniques, section 12.6.
 Array loss_increases(const DocumentRows& rows, const PhaseWeights& weights);
 
-/// Squared correlation over ablated documents, weighted by their predicted tokens, of the first-order
-/// and the exact increase of a head. NaN if documents do not differ in one of them.
+/// Squared correlation over ablated documents, weighted by their predicted tokens, of the
+/// first-order and the exact increase of a head. NaN if documents do not differ in one of them.
 /// @param place  in n_ablation_row x layer x head.
 double first_order_r2(const DocumentRows& rows, std::size_t place);
 

@@ -39,8 +39,8 @@ const VariableTable& pruning_variables() {
           "documents on which the gradient predicted what heads do: those whose heads were "
           "ablated, and all others of the sample"),
       {"loss", "", "nats per token",
-       "mean negative log likelihood of a predicted token, all documents that were read", michel_2019,
-       "documents (of a large corpus, 128 blocks of them) resampled"},
+       "mean negative log likelihood of a predicted token, all documents that were read",
+       michel_2019, "documents (of a large corpus, 128 blocks of them) resampled"},
       Declaration::count("n_document", "", "documents that were read"),
       {"loss_increase", "ablation layer head", "nats per token",
        "mean loss with one head ablated minus the baseline; zero: z set to 0; mean: z set to its "
@@ -62,7 +62,8 @@ const VariableTable& pruning_variables() {
        "mean loss with every other head of the layer set to zero",
        std::string(michel_2019) + ", table 2"},
       {"precision_error", "statistic", "1",
-       "error of loss_increase (zero) by the products in use against float32 products, for {n_head} "
+       "error of loss_increase (zero) by the products in use against float32 products, for "
+       "{n_head} "
        "heads spread evenly; median_relative: median over them of |error| / |increase|; "
        "worst_of_typical: largest |error| / median over all heads of |increase|"},
       {"importance", "variant layer head", "nats per token",

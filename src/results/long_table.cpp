@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/file_names.hpp"
 #include "base/number_text.hpp"
 #include "results/results_layout.hpp"
 
@@ -95,7 +96,7 @@ std::string table_file_name(const LongTable& table) {
   std::string name = table.group().name;
   if (!is_one_table(table.group())) name += "." + table.variable().name;
   std::replace(name.begin(), name.end(), '/', '.');
-  return name + ".csv";
+  return file_name(name) + ".csv";
 }
 
 bool has_table(const LongTable& table) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -21,13 +22,18 @@ namespace fs = std::filesystem;
 constexpr const char* manifest_name = "headscope-tables.txt";
 const std::string manifest_line = "Tables written by Headscope; the next run removes them.\n";
 
-// Spreadsheets run a cell that begins like this as a formula, unless it is a number.
-bool is_formula(const std::string& cell) {
-  if (cell.size() < 2 || std::string_view("=+-@").find(cell[0]) == std::string_view::npos) {
-    return false;
-  }
+// Spreadsheets run a cell that begins like this as a formula, unless it is a number. Some of them
+// leave out white space before it, and take the wide forms of Chinese and Japanese fonts.
+bool is_formula(std::string_view cell) {
+  const std::size_t begin = std::min(cell.find_first_not_of(" \t\r\n"), cell.size());
+  const std::string text(cell.substr(begin));
+  const auto begins_with = [&](std::string_view mark) {
+    return text.starts_with(mark) && text.size() > mark.size();
+  };
+  constexpr std::array marks{"=", "+", "-", "@", "＝", "＋", "－", "＠"};
+  if (std::ranges::none_of(marks, begins_with)) return false;
   char* end = nullptr;
-  std::strtod(cell.c_str(), &end);
+  std::strtod(text.c_str(), &end);
   return *end != '\0';
 }
 

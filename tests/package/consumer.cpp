@@ -117,11 +117,9 @@ class StopAfter : public RunMonitor {
   int n_left_;
 };
 
-}  // namespace
-
-/// Arguments: the folder with the default model and stories, and one to write to.
-int main(int, char** argv) {
-  const std::string data = argv[1], work = argv[2];
+/// @param data  the folder with the default model and stories.
+/// @param work  a folder to write to.
+int run_analysis(const std::string& data, const std::string& work) {
   const Model model = load_model(data + "/default-model.h5");
   const Tokenizer tokenizer(tokenizer_files_of(model).value());
   CorpusOptions corpus_options;
@@ -180,4 +178,19 @@ int main(int, char** argv) {
   std::cout << "first token: " << (is_same ? "the same" : "different") << " in two shards and with "
             << n_stopped << " stops; attention of L0H0 " << values_of(*whole).front() << "\n";
   return is_same ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int n_argument, char** arguments) {
+  if (n_argument != 3) {
+    std::cerr << "usage: consumer FOLDER-OF-HEADSCOPE-DATA OUTPUT-FOLDER\n";
+    return 2;
+  }
+  try {
+    return run_analysis(arguments[1], arguments[2]);
+  } catch (const std::exception& error) {
+    std::cerr << "consumer: " << error.what() << "\n";
+    return 1;
+  }
 }

@@ -369,6 +369,24 @@ TEST(Dimension, FindsALabelInWords) {
             "dimension task: no label \"c\"");
 }
 
+TEST(Tables, CellsAreNoFormulas) {
+  EXPECT_EQ(csv_row({"=1", " =1", "\t@x", "＝1", "－x", "-1", "- ", "−", "a=1"}),
+            "'=1,' =1,' @x,'＝1,'－x,-1,'- ,−,a=1\n");
+}
+
+TEST(Tables, OfAGroupWithALineFeedInItsNameAddNoLineToTheList) {
+  const test::TemporaryDirectory folder;
+  ResultsGroup group = small_group();
+  group.name = "g\nnotes.csv\nx";
+  group.add(reals("total", {}, Array(Shape{}, {1.0})));
+  Results results;
+  results.groups = {group};
+  test::write_file(folder.file("notes.csv"), "of the user");
+  write_tables(results, folder.path());
+  remove_tables(folder.path(), {"notes", "g"});
+  EXPECT_EQ(test::read_file(folder.file("notes.csv")), "of the user");
+}
+
 TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
   const test::TemporaryDirectory folder;
   ResultsGroup group = small_group();

@@ -174,7 +174,7 @@ void PieceScores::end(const PieceEnd& end) {
 }
 
 void PieceScores::observe_head(const LayerView& view, Index head, arma::mat& word_buffer,
-                                          const HeadSums& sums) const {
+                               const HeadSums& sums) const {
   const Matrix& pattern = view.pattern.slice(head);
   const Index layer = view.layer;
   const auto add = [&](HeadScore score, const Ratio& ratio) {
@@ -217,9 +217,8 @@ void PieceScores::observe_head(const LayerView& view, Index head, arma::mat& wor
   }
 }
 
-std::vector<Index> PieceScores::observe_words(const Matrix& pattern, Index layer,
-                                                         Index head, arma::mat& word_buffer,
-                                                         const HeadSums& sums) const {
+std::vector<Index> PieceScores::observe_words(const Matrix& pattern, Index layer, Index head,
+                                              arma::mat& word_buffer, const HeadSums& sums) const {
   const WordStructure& words = traits_.words;
   word_attention(pattern, words, word_buffer);
   std::vector<Index> largest = largest_earlier_words(word_buffer, words);
@@ -241,9 +240,8 @@ std::vector<Index> PieceScores::observe_words(const Matrix& pattern, Index layer
   return largest;
 }
 
-void PieceScores::observe_sentences(const Matrix& pattern,
-                                               const std::vector<double>& entropy, Index layer,
-                                               Index head, const HeadSums& sums) const {
+void PieceScores::observe_sentences(const Matrix& pattern, const std::vector<double>& entropy,
+                                    Index layer, Index head, const HeadSums& sums) const {
   for (Index q = 1; q < pattern.n_cols; ++q) {
     const SentencePronoun sentence = traits_.words.sentence[q];
     if (sentence == SentencePronoun::unknown) continue;

@@ -42,8 +42,9 @@ struct ScoringInput {
   const Model& model;
   const LogitAttribution& attribution;
   const LogitLens& lens;
-  const std::vector<double>& token_counts;   ///< by token id, of the corpus
-  const std::vector<arma::mat>& mean_first;  ///< by head: mean pattern of the first positions, key x query
+  const std::vector<double>& token_counts;  ///< by token id, of the corpus
+  const std::vector<arma::mat>&
+      mean_first;  ///< by head: mean pattern of the first positions, key x query
   std::uint64_t seed;
   std::uint64_t n_document;  ///< of the corpus
 
