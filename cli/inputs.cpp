@@ -77,7 +77,8 @@ std::optional<Tokenizer> open_tokenizer(const TextOptions& options, const Model&
 
 std::string first_token_text(const Tokenizer& tokenizer, bool prepend_bos) {
   if (!prepend_bos) return "no token of their own (--no-bos)";
-  return tokenizer.decode(tokenizer.first_token()) + " (" + tokenizer.first_token_reason() + ")";
+  return tokenizer.decode(tokenizer.first_token()) + " (from " + tokenizer.first_token_reason() +
+         ")";
 }
 
 std::string separated_file_text(const SeparatedFile& file) {

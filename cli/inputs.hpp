@@ -36,7 +36,7 @@ struct TextOptions {
 /// @throws DataError if it cannot be read or does not fit the model, OptionError if it lacks `bos`.
 std::optional<Tokenizer> open_tokenizer(const TextOptions& options, const Model& model);
 
-/// What texts begin with, and who says so: `<s> (the tokenizer)`.
+/// What texts begin with, and who says so: `<s> (from the tokenizer)`.
 std::string first_token_text(const Tokenizer& tokenizer, bool prepend_bos);
 
 /// `stories.txt: <|endoftext|> ends a document 120 times; …`

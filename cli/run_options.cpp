@@ -123,11 +123,11 @@ RunOptions::RunOptions() {
       .choices = analysis_names();
   table(control, {"control", "KIND",
                   "none, or random: repeat the analyses that support it on five untrained models "
-                  "of the same shape"})
+                  "of the same shape, and classification on five whose weights are permuted"})
       .choices = {"none", "random"};
   table(control_documents,
         {"control-documents", "N",
-         "documents that each untrained model reads, spread evenly over the corpus", "all"});
+         "documents that each of these models reads, spread evenly over the corpus", "all"});
   settings.declare(table, analysis_registry());
   table.heading("Output");
   add_output(table, output.folder);

@@ -44,7 +44,7 @@ std::string copying_text(const ResultsGroup& group) {
          " copy (OV copying above " + number_text(least_copying, 2) + ") and " +
          count_of(group, "n_opposite") + " write the opposite (below -" +
          number_text(least_copying, 2) +
-         ") by weights alone, as if they read raw embeddings; strongest: " +
+         ") by weights alone, as if they read raw embeddings; largest: " +
          largest_heads(copying.values, copying.shape[1], 5) + ".";
 }
 
@@ -73,12 +73,13 @@ class CompositionExcess {
   std::size_t n_pair() const { return n_head_total() * n_head_total(); }
   const Array& scores() const { return excess_; }
 
-  /// `k L0H1 to L1H0 (0.212 above 0.103)`
+  /// `k L0H1 to L1H0 (0.315, random 0.103)`
   std::string text(std::size_t index) const {
     const std::size_t kind = index / n_pair(), pair = index % n_pair();
     return std::string(composition_kinds[kind]) + " " + head_text(pair / n_head_total(), n_head_) +
            " to " + head_text(pair % n_head_total(), n_head_) + " (" +
-           decimals(excess_.values[index], 3) + " above " + decimals(null_(kind), 3) + ")";
+           decimals(excess_.values[index] + null_(kind), 3) + ", random " +
+           decimals(null_(kind), 3) + ")";
   }
 
  private:
@@ -152,9 +153,11 @@ std::string copying_by_weights(const ResultsGroup& group) {
   return "As if heads read raw embeddings, which deep heads do not, the weights of " +
          count_of(group, "n_copying") + " copy what they attend to and those of " +
          count_of(group, "n_opposite") + " write the opposite; " +
-         head_text(*most, copying.shape[1]) + " copies most (" +
-         number_text(copying.values[*most], 2) +
-         "). What heads do on text is measured by the analysis classification.";
+         head_text(*most, copying.shape[1]) +
+         (copying.values[*most] > least_copying ? " copies most ("
+                                                : " comes closest to copying (") +
+         number_text(copying.values[*most], 2) + "; " + number_text(least_copying, 2) +
+         " is the threshold). What heads do on text is measured by the analysis classification.";
 }
 
 /// `3 heads by at least 0.1 logits (most L3H1, by 0.65)`: heads of a type by their effect.

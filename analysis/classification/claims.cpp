@@ -109,7 +109,7 @@ Claim type_claim(const MeasuredType& type, double power, const std::string& note
   claim.effect = share_of({&type});
   const std::size_t n = type.heads().size();
   claim.evidence = std::to_string(n) + " of " + std::to_string(type.margin.n_rows) +
-                   " heads pass the rule: " + type.type->rule + "." + note;
+                   " heads pass the rule: " + type.rule + "." + note;
   if (!claim.effect.has_interval()) {
     claim.evidence += " There is no interval to settle it.";
   } else if (type.is_out_of_reach) {

@@ -32,6 +32,7 @@ const AnalysisInfo classification_info{
         "TransformerLens",
     .passes = {"counting tokens", "scoring heads", "averaging attention", "replacing attention"},
     .control_pass = 1,
+    .has_permuted_control = true,
 };
 
 class Classification : public CorpusAnalysis {
@@ -60,16 +61,16 @@ class Classification : public CorpusAnalysis {
   }
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
   ControlValues control_values(const Statistics& statistics) const override {
-    return {
-        {"heads", heads_by_type(types_, statistics, induction(), context_.model.config.pruned_heads,
-                                context_.settings.n_bootstrap, context_.settings.seed,
-                                options().offset_alone())}};
+    return control_types(types_, statistics, induction(), context_.model.config.pruned_heads,
+                         context_.settings.n_bootstrap, context_.settings.seed,
+                         options().offset_alone());
   }
-  void compare(const Statistics& /*statistics*/, const std::vector<ControlValues>& controls,
+  void heed(const Controls& controls) override {
+    permuted_ = permuted_scores(types_, controls.permuted);
+  }
+  void compare(const Statistics& /*statistics*/, const Controls& controls,
                ResultsGroup& group) const override {
-    std::vector<Array> heads;
-    for (const ControlValues& control : controls) heads.push_back(control.at("heads"));
-    add_control_types(types_, heads, group);
+    add_control_types(types_, controls.untrained, group);
   }
   void relate(const Results& /*all*/, ResultsGroup& group) const override {
     if (!group.has("control_type_heads")) say_without_controls(types_, group.claims);
@@ -91,6 +92,7 @@ class Classification : public CorpusAnalysis {
   const AnalysisContext context_;
   const LogitAttribution attribution_;
   std::set<Index> explained_documents_;
+  PermutedScores permuted_;                   // empty during the passes
   std::unique_ptr<Explanation> explanation_;  // of the third and fourth pass
   std::unique_ptr<ClassificationPass> pass_;
 };
@@ -154,7 +156,8 @@ void add_induction_pattern(const Model& model, const TokenIds& tokens, ResultsGr
 
 ResultsGroup Classification::results(const Statistics& statistics, std::size_t n_bootstrap) const {
   return classification_results(types_, statistics, induction(), context_.model.config.pruned_heads,
-                                n_bootstrap, context_.settings.seed, options().offset_alone());
+                                n_bootstrap, context_.settings.seed, options().offset_alone(),
+                                permuted_);
 }
 
 std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) const {

@@ -228,7 +228,9 @@ struct Tests {
         relations(test_relations(sums, offset_alone)),
         induction(resampled_induction(induction_scores, sums.n_weighting(), seed)) {}
 
-  Measured measured() const { return {sums, relations, coreference, semantic, induction}; }
+  Measured measured(const PermutedScores& permuted) const {
+    return {sums, relations, coreference, semantic, induction, permuted};
+  }
 };
 
 }  // namespace
@@ -236,8 +238,8 @@ struct Tests {
 ResultsGroup classification_results(const HeadTypeList& types, const Statistics& statistics,
                                     const Array& induction,
                                     const std::vector<HeadIndex>& pruned_heads,
-                                    std::size_t n_bootstrap, std::uint64_t seed,
-                                    bool offset_alone) {
+                                    std::size_t n_bootstrap, std::uint64_t seed, bool offset_alone,
+                                    const PermutedScores& permuted) {
   const Index n_layer = induction.shape[1];
   const Index n_head = induction.shape[2];
   const Tests tests(statistics, induction, n_bootstrap, seed, offset_alone);
@@ -281,10 +283,18 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
   builder.add_sentences();
   builder.add_measures();
 
-  const Measured measured = tests.measured();
+  const Measured measured = tests.measured(permuted);
   MeasuredTypes found = measured_types(types, measured);
   leave_out_heads(pruned_heads, n_head, found);
   add_types(found, measured, group);
+  if (!permuted.empty()) {
+    std::vector<double> scores;
+    for (const HeadType& type : types) {
+      const auto score = permuted.find(type.name);
+      scores.push_back(score == permuted.end() ? arma::datum::nan : score->second);
+    }
+    group.add(classification_variables()["permuted_score"], std::move(scores));
+  }
   group.summary = type_summary(found, group, n_head);
   std::vector<double> powers;
   std::vector<std::string> notes;
@@ -299,27 +309,48 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
   return group;
 }
 
-Array heads_by_type(const HeadTypeList& types, const Statistics& statistics, const Array& induction,
-                    const std::vector<HeadIndex>& pruned_heads, std::size_t n_bootstrap,
-                    std::uint64_t seed, bool offset_alone) {
+ControlValues control_types(const HeadTypeList& types, const Statistics& statistics,
+                            const Array& induction, const std::vector<HeadIndex>& pruned_heads,
+                            std::size_t n_bootstrap, std::uint64_t seed, bool offset_alone) {
   const Tests tests(statistics, induction, n_bootstrap, seed, offset_alone);
-  MeasuredTypes found = measured_types(types, tests.measured());
+  const PermutedScores none;
+  MeasuredTypes found = measured_types(types, tests.measured(none));
   leave_out_heads(pruned_heads, induction.shape[2], found);
-  Array heads({types.size()});
+  Array heads({types.size()}), scores({types.size(), tests.induction.n_rows});
   for (std::size_t i = 0; i < types.size(); ++i) {
     heads(i) =
         found[i].untested.empty() ? static_cast<double>(found[i].heads().size()) : arma::datum::nan;
+    for (std::size_t head_index = 0; head_index < found[i].numbers.size(); ++head_index) {
+      scores(i, head_index) = found[i].numbers[head_index].score;
+    }
   }
-  return heads;
+  return {{"heads", heads}, {"scores", scores}};
 }
 
-void add_control_types(const HeadTypeList& types, const std::vector<Array>& controls,
+PermutedScores permuted_scores(const HeadTypeList& types,
+                               const std::vector<ControlValues>& controls) {
+  PermutedScores reached;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (!types[i].beats_permuted) continue;
+    std::vector<double> pooled;
+    for (const ControlValues& control : controls) {
+      std::ranges::copy_if(control.at("scores").part(i).values, std::back_inserter(pooled),
+                           [](double score) { return std::isfinite(score); });
+    }
+    if (pooled.empty()) continue;
+    const arma::vec most = arma::quantile(arma::vec(pooled), arma::vec{0.95});
+    reached[types[i].name] = most(0);
+  }
+  return reached;
+}
+
+void add_control_types(const HeadTypeList& types, const std::vector<ControlValues>& controls,
                        ResultsGroup& group) {
   std::vector<ControlHeads> of_models;
   std::vector<double> heads;
-  for (const Array& control : controls) {
-    of_models.push_back(control.values);
-    heads.insert(heads.end(), control.values.begin(), control.values.end());
+  for (const ControlValues& control : controls) {
+    of_models.push_back(control.at("heads").values);
+    heads.insert(heads.end(), of_models.back().begin(), of_models.back().end());
   }
   group.add_dimension(Dimension::count("control", controls.size()));
   group.add(classification_variables()["control_type_heads"], heads);

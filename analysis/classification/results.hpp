@@ -1,6 +1,7 @@
 #pragma once
 
 #include "classification/types/head_type.hpp"
+#include "headscope/analysis.hpp"
 #include "headscope/array.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/presentation.hpp"
@@ -13,22 +14,29 @@ namespace headscope {
 /// @param induction     n_sequence x n_layer x n_head, from induction_scores.
 /// @param offset_alone  of test_relations.
 /// @param pruned_heads  heads removed from the model; they get no type.
+/// @param permuted      of permuted_scores.
 ResultsGroup classification_results(const HeadTypeList& types, const Statistics& statistics,
                                     const Array& induction,
                                     const std::vector<HeadIndex>& pruned_heads,
                                     std::size_t n_bootstrap, std::uint64_t seed,
-                                    bool offset_alone = false);
+                                    bool offset_alone = false, const PermutedScores& permuted = {});
 
-/// Heads of each type, by type, as `ControlValues` holds them; NaN where the documents cannot test
-/// for the type. Parameters as of classification_results.
-Array heads_by_type(const HeadTypeList& types, const Statistics& statistics, const Array& induction,
-                    const std::vector<HeadIndex>& pruned_heads, std::size_t n_bootstrap,
-                    std::uint64_t seed, bool offset_alone);
+/// Of a control model: `heads`, the number of heads by type, NaN where the documents cannot test
+/// for the type, and `scores`, type x head, the type's score. Parameters as of
+/// classification_results.
+ControlValues control_types(const HeadTypeList& types, const Statistics& statistics,
+                            const Array& induction, const std::vector<HeadIndex>& pruned_heads,
+                            std::size_t n_bootstrap, std::uint64_t seed, bool offset_alone);
+
+/// Of the types that models with permuted weights are compared with.
+/// @param controls  control_types of each such model.
+PermutedScores permuted_scores(const HeadTypeList& types,
+                               const std::vector<ControlValues>& controls);
 
 /// Adds `control_type_heads`, the line of the summary that counts jobs with it, and what untrained
 /// models decide of the claims.
-/// @param controls  heads_by_type of each.
-void add_control_types(const HeadTypeList& types, const std::vector<Array>& controls,
+/// @param controls  control_types of each.
+void add_control_types(const HeadTypeList& types, const std::vector<ControlValues>& controls,
                        ResultsGroup& group);
 
 /// The part of the report about the finished group.

@@ -236,6 +236,10 @@ VariableTable make_variables() {
       {"control_type_heads", "control head_type", "count",
        "Heads of each type in untrained models of the same shape, on documents spread evenly over "
        "the corpus; no value where these cannot test for the type"},
+      {"permuted_score", "head_type", "1",
+       "type_score that 95 % of the heads of models with permuted weights stay below (Hazen 1914's "
+       "quantile), which heads of the type must reach; no value for types that are not compared "
+       "with such models"},
       {"induction_pattern_layer", "", "1", "Layer of the head with the largest induction",
        "Olsson et al. 2022", "", integer},
       {"induction_pattern_head", "", "1",

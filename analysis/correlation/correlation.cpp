@@ -67,9 +67,10 @@ class Correlation : public CorpusAnalysis {
     return has_pairs(statistics) ? correlation_control_values(statistics) : ControlValues();
   }
 
-  void compare(const Statistics& statistics, const std::vector<ControlValues>& controls,
+  void compare(const Statistics& statistics, const Controls& controls,
                ResultsGroup& group) const override {
-    if (!controls.front().empty()) add_control_comparison(statistics, controls, settings_, group);
+    if (controls.untrained.front().empty()) return;
+    add_control_comparison(statistics, controls.untrained, settings_, group);
   }
 
  private:

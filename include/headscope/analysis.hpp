@@ -80,6 +80,8 @@ struct AnalysisInfo {
   std::vector<std::string> passes = {};
   AnalysisInput input = AnalysisInput::corpus;
   int control_pass = -1;  ///< the pass that is repeated on untrained models; -1: none
+  /// Whether that pass is also repeated on models with permuted weights.
+  bool has_permuted_control = false;
 
   int n_pass() const { return static_cast<int>(passes.size()); }
   bool needs_complete_model() const { return !passes.empty(); }
@@ -87,11 +89,16 @@ struct AnalysisInfo {
   bool needs_tasks() const { return !passes.empty() && input == AnalysisInput::tasks; }
 };
 
-/// Untrained models that a control takes: fewer do not show what chance gives.
+/// Models of each kind that a control takes: fewer do not show what chance gives.
 inline constexpr std::size_t least_controls = 5;
 
-/// What `Analysis::compare` needs of a control model, by name.
+/// What an analysis needs of a control model, by name.
 using ControlValues = std::map<std::string, Array>;
+
+/// Of all control models; empty unless a control was asked for.
+struct Controls {
+  std::vector<ControlValues> untrained, permuted;
+};
 
 /// What every analysis does once its statistics are complete. An analysis of the weights alone does
 /// all its work in `finish`.
@@ -108,13 +115,14 @@ class Analysis {
   virtual std::vector<ResultsGroup> control_results(const Statistics& /*statistics*/) const {
     return {};
   }
-  /// What `compare` needs of a control model; this analysis is the control's.
+  /// What `heed` and `compare` need of a control model; this analysis is the control's.
   /// @param statistics  of the control's documents, those of the last pass alone.
   virtual ControlValues control_values(const Statistics& /*statistics*/) const { return {}; }
-  /// Adds to this analysis's `group` the comparison with the same analysis of untrained models.
-  /// @param controls  at least one.
-  virtual void compare(const Statistics& /*statistics*/,
-                       const std::vector<ControlValues>& /*controls*/,
+  /// Takes from the controls what `finish` depends on.
+  virtual void heed(const Controls& /*controls*/) {}
+  /// Adds to this analysis's `group` the comparison with the same analysis of control models.
+  /// @param controls  at least one of each kind that the analysis has.
+  virtual void compare(const Statistics& /*statistics*/, const Controls& /*controls*/,
                        ResultsGroup& /*group*/) const {}
 
   /// Adds to this analysis's `group` what other analyses' groups contribute to it.

@@ -81,4 +81,9 @@ void save_model(const Model& model, const std::string& path);
 /// biases 0, gains 1. Repeatable from the seed.
 Model random_model(const ModelConfig& config, std::uint64_t seed);
 
+/// The model with the entries of each layer's matrices exchanged at random within W_Q, W_K, W_V,
+/// W_O, W_in (gate and up apart) and W_out. Embeddings, biases and norms stay. Repeatable from the
+/// seed.
+Model permuted_model(const Model& model, std::uint64_t seed);
+
 }  // namespace headscope

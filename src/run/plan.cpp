@@ -4,6 +4,12 @@
 #include <iterator>
 
 namespace headscope {
+namespace {
+
+/// Untrained models and models with permuted weights.
+constexpr int n_control = 2 * static_cast<int>(least_controls);
+
+}  // namespace
 
 std::vector<Pass> plan_passes(const RunInput& input) {
   int n_corpus_pass = 0;
@@ -25,29 +31,27 @@ std::vector<Pass> plan_passes(const RunInput& input) {
     }
   }
   if (!passes.empty()) passes.back().is_last = true;
-  const std::vector<const RegisteredAnalysis*> controlled = controlled_analyses(input);
-  if (!controlled.empty()) {
-    Pass pass{
-        .is_last = true,
-        .documents = std::make_shared<const std::vector<std::uint64_t>>(control_documents(input))};
-    for (const RegisteredAnalysis* analysis : controlled) {
+  const auto documents =
+      std::make_shared<const std::vector<std::uint64_t>>(control_documents(input));
+  for (int control = 1; control <= n_control; ++control) {
+    Pass pass{.control = control, .is_last = true, .documents = documents};
+    for (const RegisteredAnalysis* analysis : controlled_analyses(input, control)) {
       pass.parts.push_back({analysis, analysis->info.control_pass});
     }
-    for (std::size_t i = 0; i < least_controls; ++i) {
-      ++pass.control;
-      passes.push_back(pass);
-    }
+    if (!pass.parts.empty()) passes.push_back(std::move(pass));
   }
   for (std::size_t i = 0; i < passes.size(); ++i) passes[i].number = static_cast<int>(i) + 1;
   return passes;
 }
 
-std::vector<const RegisteredAnalysis*> controlled_analyses(const RunInput& input) {
+std::vector<const RegisteredAnalysis*> controlled_analyses(const RunInput& input, int control) {
   std::vector<const RegisteredAnalysis*> controlled;
   if (!input.has_control) return controlled;
-  std::ranges::copy_if(
-      input.analyses, std::back_inserter(controlled),
-      [](const RegisteredAnalysis* analysis) { return analysis->info.control_pass >= 0; });
+  std::ranges::copy_if(input.analyses, std::back_inserter(controlled),
+                       [&](const RegisteredAnalysis* analysis) {
+                         return analysis->info.control_pass >= 0 &&
+                                (is_untrained(control) || analysis->info.has_permuted_control);
+                       });
   return controlled;
 }
 

@@ -13,8 +13,9 @@ struct Pass {
     const RegisteredAnalysis* analysis;
     int pass;  ///< of the analysis's own, from 0
   };
-  int number = 1;        ///< in the run, from 1: of its pass file
-  int control = 0;       ///< the number of the untrained model that the pass runs; 0: the model
+  int number = 1;  ///< in the run, from 1: of its pass file
+  /// The number of the control model that the pass runs, untrained ones first; 0: the model.
+  int control = 0;
   bool is_last = false;  ///< of its model
   AnalysisInput input = AnalysisInput::corpus;
   std::vector<Part> parts = {};                                      ///< one of tasks
@@ -23,13 +24,18 @@ struct Pass {
 
 /// The passes of a run. First come those over the corpus; an analysis with fewer of them than the
 /// others runs in the last ones: all share the last pass. Then come the passes of each analysis of
-/// tasks, then a pass for each untrained model, of each analysis's `control_pass` alone.
+/// tasks, then a pass for each control model, of each analysis's `control_pass` alone.
 std::vector<Pass> plan_passes(const RunInput& input);
 
-/// The analyses that are repeated on untrained models; none without a control.
-std::vector<const RegisteredAnalysis*> controlled_analyses(const RunInput& input);
+/// Whether the control model of this number, from 1, is untrained; else its weights are permuted.
+inline bool is_untrained(int control) {
+  return control <= static_cast<int>(least_controls);
+}
 
-/// The documents that every untrained model reads: pairs of an even and an odd one, spread evenly
+/// The analyses that are repeated on the control model of this number; none without a control.
+std::vector<const RegisteredAnalysis*> controlled_analyses(const RunInput& input, int control);
+
+/// The documents that every control model reads: pairs of an even and an odd one, spread evenly
 /// over the corpus, in order.
 std::vector<std::uint64_t> control_documents(const RunInput& input);
 

@@ -96,18 +96,23 @@ PassLabel label_of(const RunInput& input, const RunFiles& files) {
 }
 
 /// @param number  of the control, from 1.
-Model untrained_model(const RunInput& input, int number) {
+Model control_model(const RunInput& input, int number) {
   // The tensors of a random model use the streams from 0 on.
   constexpr std::uint64_t control_stream = std::uint64_t{1} << 62;
-  const std::uint64_t seed = input.context.settings.seed;
-  return random_model(input.context.model.config,
-                      number == 1 ? seed : CounterRandom(seed, control_stream).value(number - 1));
+  const std::uint64_t seed = input.context.settings.seed,
+                      of_control = number == 1
+                                       ? seed
+                                       : CounterRandom(seed, control_stream).value(number - 1);
+  return is_untrained(number) ? random_model(input.context.model.config, of_control)
+                              : permuted_model(input.context.model, of_control);
 }
 
 std::string name_of_control(int number) {
-  return number == 0 ? ""
-                     : "untrained control " + std::to_string(number) + " of " +
-                           std::to_string(least_controls) + ", ";
+  if (number == 0) return "";
+  constexpr int n_of_kind = static_cast<int>(least_controls);
+  return (is_untrained(number) ? "untrained control " + std::to_string(number)
+                               : "permuted control " + std::to_string(number - n_of_kind)) +
+         " of " + std::to_string(n_of_kind) + ", ";
 }
 
 /// Goes through the passes of a run in order.
@@ -120,19 +125,21 @@ std::optional<Results> go_through(const RunInput& input, bool makes_results, Run
                                   const Begin& begin, const Complete& complete) {
   const std::vector<Pass> passes = plan_passes(input);
   ModelRun trained(input.analyses, input.context);
-  std::vector<FinishedControl> controls;
+  FinishedControls controls;
   begin(passes, trained);
   for (const Pass& pass : passes) {
     if (pass.control == 0) {
       if (!complete(pass, trained, trained)) return std::nullopt;
       continue;
     }
-    const Model model = untrained_model(input, pass.control);
-    ModelRun control(controlled_analyses(input),
+    const Model model = control_model(input, pass.control);
+    ModelRun control(controlled_analyses(input, pass.control),
                      {model, input.context.corpus, input.context.settings, input.context.tasks,
                       input.context.compute});
     if (!complete(pass, control, trained)) return std::nullopt;
-    if (makes_results) controls.push_back(finish_control(control, pass.control == 1));
+    if (!makes_results) continue;
+    (is_untrained(pass.control) ? controls.untrained : controls.permuted)
+        .push_back(finish_control(control, pass.control == 1));
   }
   monitor.end_passes();
   if (!makes_results) return std::nullopt;

@@ -37,23 +37,20 @@ void add_provenance(Results& results, const RunInput& input, std::uint64_t n_tok
 
 /// Adds the groups of the controls, and to the run's own groups the comparisons with them.
 /// @param main_group  index in the results of the main group of each analysis of `trained`.
-void add_controls(const RunInput& input, const ModelRun& trained,
-                  const std::vector<FinishedControl>& controls,
+void add_controls(const RunInput& input, const ModelRun& trained, const FinishedControls& controls,
                   const std::vector<std::size_t>& main_group, Results& results) {
   if (controls.empty()) return;
-  results.attributes["n_control"] = as_count(controls.size());
+  results.attributes["n_control"] = as_count(controls.untrained.size());
+  results.attributes["n_permuted_control"] = as_count(controls.permuted.size());
   results.attributes["n_control_document"] = as_count(control_documents(input).size());
-  for (const FinishedControl& control : controls) {
+  for (const FinishedControl& control : controls.untrained) {
     results.groups.insert(results.groups.end(), control.groups.begin(), control.groups.end());
   }
   for (std::size_t i = 0; i < trained.items().size(); ++i) {
     const ModelRun::Item& item = trained.items()[i];
     if (item.registered->info.control_pass < 0) continue;
-    std::vector<ControlValues> values;
-    for (const FinishedControl& control : controls) {
-      values.push_back(control.values.at(item.registered->info.name));
-    }
-    item.analysis->compare(*item.statistics, values, results.groups[main_group[i]]);
+    item.analysis->compare(*item.statistics, controls.of(item.registered->info.name),
+                           results.groups[main_group[i]]);
   }
 }
 
@@ -64,6 +61,18 @@ std::vector<ResultsGroup> titled(std::vector<ResultsGroup> groups, const Analysi
     if (group.name == info.name) group.title = info.title;
   }
   return groups;
+}
+
+Controls FinishedControls::of(const std::string& analysis) const {
+  const auto values = [&](const std::vector<FinishedControl>& finished) {
+    std::vector<ControlValues> of_analysis;
+    for (const FinishedControl& control : finished) {
+      const auto found = control.values.find(analysis);
+      if (found != control.values.end()) of_analysis.push_back(found->second);
+    }
+    return of_analysis;
+  };
+  return {values(untrained), values(permuted)};
 }
 
 FinishedControl finish_control(const ModelRun& control, bool with_groups) {
@@ -82,7 +91,7 @@ FinishedControl finish_control(const ModelRun& control, bool with_groups) {
 }
 
 Results finish_results(const RunInput& input, const ModelRun& trained,
-                       const std::vector<FinishedControl>& controls, RunMonitor& monitor) {
+                       const FinishedControls& controls, RunMonitor& monitor) {
   Results results;
   add_provenance(results, input, trained.n_token());
   std::vector<std::size_t> main_group;
@@ -91,11 +100,12 @@ Results finish_results(const RunInput& input, const ModelRun& trained,
     main_group.push_back(results.groups.size());
     const AnalysisInfo& info = item.registered->info;
     monitor.phase("results of " + info.name);
+    item.analysis->heed(controls.of(info.name));
     for (ResultsGroup& group : titled(item.analysis->finish(*item.statistics), info)) {
       results.groups.push_back(std::move(group));
     }
   }
-  if (!controls.empty()) monitor.phase("comparing with the untrained controls");
+  if (!controls.empty()) monitor.phase("comparing with the controls");
   add_controls(input, trained, controls, main_group, results);
   for (std::size_t i = 0; i < trained.items().size(); ++i) {
     trained.items()[i].analysis->relate(results, results.groups[main_group[i]]);

@@ -14,12 +14,19 @@ struct FinishedControl {
   std::map<std::string, ControlValues> values;  ///< by analysis
 };
 
+struct FinishedControls {
+  std::vector<FinishedControl> untrained, permuted;
+
+  bool empty() const { return untrained.empty() && permuted.empty(); }
+  Controls of(const std::string& analysis) const;
+};
+
 /// @param with_groups  of the first control.
 FinishedControl finish_control(const ModelRun& control, bool with_groups);
 
 /// Turns complete statistics into results with their provenance.
 /// @param controls  empty unless a control was asked for.
 Results finish_results(const RunInput& input, const ModelRun& trained,
-                       const std::vector<FinishedControl>& controls, RunMonitor& monitor);
+                       const FinishedControls& controls, RunMonitor& monitor);
 
 }  // namespace headscope

@@ -360,11 +360,11 @@ TEST(CircuitsAnalysis, NamesCompositionAboveRandomAndThePairsOfInductionHeads) {
     if (variable.name == "composition_null") variable.values.values = {0.1, 0.1, 0.6};
   }
   const std::string without = circuit_summary(group, {});
-  EXPECT_THAT(without, HasSubstr("Composition furthest above random: k L0H2 to L1H0 (0.700 above "
+  EXPECT_THAT(without, HasSubstr("Composition furthest above random: k L0H2 to L1H0 (0.800, random "
                                  "0.100); "));
   EXPECT_THAT(without, Not(HasSubstr("Induction")));
   EXPECT_THAT(circuit_summary(group, {3}),
-              HasSubstr(" Induction pairs: k L0H2 to L1H0 (0.700 above 0.100)."));
+              HasSubstr(" Induction pairs: k L0H2 to L1H0 (0.800, random 0.100)."));
 }
 
 TEST(CircuitsAnalysis, AnAttentionOnlyModelHasNoCircuitFromTokenToToken) {

@@ -207,7 +207,8 @@ class TypesTest : public testing::Test {
 
   WeightedSums whole(std::size_t n_bootstrap = 0) { return {statistics(), n_bootstrap, 0}; }
 
-  TypesOf types(std::array<double, n_typed_head> induction = {}, std::size_t n_bootstrap = 0) {
+  TypesOf types(std::array<double, n_typed_head> induction = {}, std::size_t n_bootstrap = 0,
+                const PermutedScores& permuted = {}) {
     const WeightedSums sums = whole(n_bootstrap);
     arma::mat scores(n_typed_head, sums.n_weighting());
     for (Index head_index = 0; head_index < n_typed_head; ++head_index)
@@ -215,7 +216,8 @@ class TypesTest : public testing::Test {
     const RelationTests relations = test_relations(sums, false);
     const CoreferenceTest coreference = test_coreference(sums);
     const SemanticTest semantic = test_semantic(sums);
-    return {measured_types(head_type_list(), {sums, relations, coreference, semantic, scores})};
+    return {measured_types(head_type_list(),
+                           {sums, relations, coreference, semantic, scores, permuted})};
   }
 
   ResultsGroup results() {
@@ -495,6 +497,17 @@ TEST_F(TypesTest, SemanticNeedsFiveStandardDeviationsFromTheNull) {
   const TypesOf found = types();
   EXPECT_NEAR(found.margin("semantic", 0), (0.3 - 0.2) / 0.8, test::double_rounding);
   EXPECT_FALSE(found.has("semantic", 1));
+  EXPECT_THAT(found.of("semantic").rule, HasSubstr("(not compared with heads of permuted weights"));
+
+  const TypesOf lower = types({}, 0, {{"semantic", 0.1}}),
+                higher = types({}, 0, {{"semantic", 0.35}});
+  EXPECT_EQ(lower.of("semantic").numbers[0].threshold, 0.2);
+  EXPECT_TRUE(lower.has("semantic", 0));
+  EXPECT_EQ(higher.of("semantic").numbers[0].threshold, 0.35);
+  EXPECT_FALSE(higher.has("semantic", 0)) << "heads of permuted weights reach more";
+  EXPECT_EQ(higher.of("semantic").rule,
+            "semantic >= 0.2 and z >= 5, and further than 95 % of heads with permuted weights "
+            "(0.35)");
 }
 
 TEST_F(TypesTest, CoreferenceIsHeldAgainstTheBestOfTheRulesOnOddDocuments) {
@@ -721,7 +734,8 @@ TEST_F(TypesTest, PowerGoesByTheDocumentsThatHaveACase) {
     const RelationTests relations{relation};
     const SemanticTest semantic;
     const arma::mat induction;
-    const Measured measured{sums, relations, coreference, semantic, induction};
+    const PermutedScores permuted;
+    const Measured measured{sums, relations, coreference, semantic, induction, permuted};
     return std::pair(syntactic_type().power(measured), coreference_type().power(measured));
   };
   // P(T > t(1 - 0.05 / 2) - 10 / 3), Student's of 9 and of 99 degrees of freedom, to seven digits.

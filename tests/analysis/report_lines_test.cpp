@@ -103,8 +103,17 @@ TEST(CircuitLines, RepeatTheCountsOfTheAnalysis) {
   add(group, "n_opposite", {}, Array(Shape{}, 2));
   EXPECT_EQ(lines(described(circuits_presentation(), group))["Weights"],
             "As if heads read raw embeddings, which deep heads do not, the weights of 4 copy what "
-            "they attend to and those of 2 write the opposite; L1H0 copies most (0.75). What heads "
-            "do on text is measured by the analysis classification.");
+            "they attend to and those of 2 write the opposite; L1H0 copies most (0.75; 0.5 is the "
+            "threshold). What heads do on text is measured by the analysis classification.");
+}
+
+TEST(CircuitLines, NameTheHeadThatComesClosestToCopyingWhereNoneCopies) {
+  ResultsGroup group = two_layers_of_three_heads();
+  add(group, "ov_copying", {"layer", "head"}, Array({2, 3}, {0.1, 0.4, 0, 0, -0.9, 0}));
+  add(group, "n_copying", {}, Array(Shape{}, 0));
+  add(group, "n_opposite", {}, Array(Shape{}, 1));
+  EXPECT_THAT(lines(described(circuits_presentation(), group))["Weights"],
+              HasSubstr("; L0H1 comes closest to copying (0.4; 0.5 is the threshold)."));
 }
 
 TEST(CircuitLines, QuoteTheEffectMeasuredOnTextWhereThereIsOne) {

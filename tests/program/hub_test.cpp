@@ -134,11 +134,12 @@ TEST(Hub, TheFirstTokenIsChosenAndSaid) {
   const TemporaryDirectory folder;
   write_documents(folder, "a.txt");
   const Results config = results_with({}, folder);
-  EXPECT_EQ(config.text("first_token"), "<|endoftext|> (bos_token_id of the config)");
+  EXPECT_EQ(config.text("first_token"), "<|endoftext|> (from bos_token_id of the config)");
   EXPECT_THAT(
       test::read_file(folder.file("out/report.md")),
-      HasSubstr("Documents begin with \\<\\|endoftext\\|\\> (bos\\_token\\_id of the config)."));
-  EXPECT_EQ(results_with({"--bos", "<|pad|>"}, folder).text("first_token"), "<|pad|> (--bos)");
+      HasSubstr(
+          "Documents begin with \\<\\|endoftext\\|\\> (from bos\\_token\\_id of the config)."));
+  EXPECT_EQ(results_with({"--bos", "<|pad|>"}, folder).text("first_token"), "<|pad|> (from --bos)");
   EXPECT_EQ(results_with({"--no-bos"}, folder).text("first_token"),
             "no token of their own (--no-bos)");
   const auto refusal = [&](const std::vector<std::string>& options) {

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
+#include "headscope/random.hpp"
 #include "option_parser.hpp"
 #include "program/program_test.hpp"
 #include "registry.hpp"
@@ -43,8 +45,8 @@ std::optional<Results> run_shard(const std::string& output, const Words& more = 
   return ShardRun(setup.input(), options.run_files()).results(quiet);
 }
 
-/// Of every analysis and five controls.
-constexpr int n_all_passes = 19;
+/// Of every analysis, and ten controls.
+constexpr int n_all_passes = 24;
 
 /// Runs all shards until nothing is left to do; the order changes from pass to pass.
 void run_shards(const std::string& output, int n_shard, const Words& more = {}) {
@@ -100,6 +102,40 @@ TEST(Shards, WholeRunHoldsEveryAnalysis) {
     EXPECT_TRUE(whole_run().has(analysis.info.name)) << analysis.info.name;
   }
   EXPECT_TRUE(whole_run().has("control/correlation"));
+}
+
+/// The p-th quantile, with the i-th of n values at (i - 1/2) / n. Source: Hazen 1914.
+double hazen_quantile(std::vector<double> values, double p) {
+  std::ranges::sort(values);
+  const double place = p * static_cast<double>(values.size()) - 0.5;
+  const auto below = static_cast<std::size_t>(place);
+  return values[below] + (place - std::floor(place)) * (values[below + 1] - values[below]);
+}
+
+TEST(PermutedControl, IsTheScoreThatFewHeadsOfModelsWithPermutedWeightsReach) {
+  const Model model = load_model(model_file);
+  const TemporaryDirectory folder;
+  std::vector<double> pooled;
+  for (std::uint64_t number = 6; number <= 10; ++number) {
+    const std::string path = folder.file("permuted.h5");
+    const std::uint64_t seed = CounterRandom(0, std::uint64_t{1} << 62).value(number - 1);
+    save_model(permuted_model(model, seed), path);
+    const Results permuted =
+        *run_shard(folder.file(std::to_string(number)),
+                   {"--model", path, "--analyses", "classification", "--explain-documents", "1"});
+    const Array& effects = permuted.group("classification").values("copy_effect");
+    pooled.insert(pooled.end(), effects.values.begin(), effects.values.end());
+  }
+  const ResultsGroup& group = whole_run().group("classification");
+  const std::size_t copying = group.dimension("head_type").index_of("copying");
+  const double reached = group.values("permuted_score")(copying);
+  EXPECT_NEAR(reached, hazen_quantile(pooled, 0.95), 1e-6 * std::abs(reached));
+  const Array threshold = group.values("type_threshold").part(copying);
+  for (const double of_head : threshold.values) EXPECT_EQ(of_head, std::max(0.1, reached));
+  EXPECT_TRUE(
+      std::isnan(group.values("permuted_score")(group.dimension("head_type").index_of("sink"))));
+  EXPECT_THAT(group.variable("type_rule").text[copying],
+              HasSubstr(", and further than 95 % of heads with permuted weights ("));
 }
 
 TEST(ShardEngines, AreThoseThatTheFirstProcessRecordedInTheFolder) {

@@ -55,5 +55,17 @@ TEST(PassPlan, EndsWithAPassOfEachControl) {
   }
 }
 
+TEST(PassPlan, EndsWithModelsOfPermutedWeightsForTheAnalysesThatTakeThem) {
+  RegisteredAnalysis untrained_alone = with_passes(1), both = with_passes(1);
+  untrained_alone.info.control_pass = both.info.control_pass = 0;
+  both.info.has_permuted_control = true;
+  const auto plan = plan_of({untrained_alone, both}, true);
+  ASSERT_EQ(plan.size(), 1 + 2 * least_controls);
+  for (std::size_t i = 1; i < plan.size(); ++i) {
+    const std::vector<std::string> untrained{"0/0", "1/0"}, permuted{"1/0"};
+    EXPECT_EQ(plan[i], i <= least_controls ? untrained : permuted);
+  }
+}
+
 }  // namespace
 }  // namespace headscope

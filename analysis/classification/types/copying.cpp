@@ -58,6 +58,7 @@ HeadType copying_type() {
           [](const Measured& measured) {
             return effect_scores(measured, HeadScore::copy_effect, HeadScore::copy_effect_null, 1);
           },
+      .beats_permuted = true,
       .untested = untested_effect,
       .examples = {.cases = copied_cases, .targets = copied_keys},
   };
@@ -75,6 +76,7 @@ HeadType suppressing_type() {
             return effect_scores(measured, HeadScore::suppression_effect,
                                  HeadScore::suppression_effect_null, -1);
           },
+      .beats_permuted = true,
       .untested = untested_effect,
       .examples = {.targets = lowered_keys},
   };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,10 @@
 /// everything else of the classification goes through the list of types and names none.
 namespace headscope {
 
+/// By name of type, the score that 95 % of the heads of models with permuted weights stay below.
+/// Empty unless such models ran.
+using PermutedScores = std::map<std::string, double>;
+
 /// What the rules of types read: sums of the corpus, and tests made from them.
 struct Measured {
   const WeightedSums& sums;
@@ -24,6 +29,7 @@ struct Measured {
   const CoreferenceTest& coreference;
   const SemanticTest& semantic;
   const arma::mat& induction;  ///< head_index x weighting
+  const PermutedScores& permuted;
   Index n_head_total() const { return induction.n_rows; }
 };
 
@@ -79,6 +85,9 @@ struct HeadType {
   int claim_part = 0;
 
   std::function<TypeScores(const Measured&)> scores;
+  /// Whether the score must also reach that of PermutedScores: a type whose baseline exchanges
+  /// tokens, which a head that only reads embeddings may beat.
+  bool beats_permuted = false;
   /// Why the corpus cannot test the type, in words; empty if it can.
   /// @param is_scored  whether any head has a margin.
   std::function<std::string(const Measured&, bool is_scored)> untested;
@@ -115,6 +124,7 @@ struct TypeNumbers {
 /// every weighting: the number of heads of a type varies by scores alone.
 struct MeasuredType {
   const HeadType* type = nullptr;
+  std::string rule;  ///< of the type, with what PermutedScores adds
   /// head_index x weighting, margin over the threshold: a head is of the type from 0 on. NaN where
   /// the type's test failed or could not be made.
   arma::mat margin;

@@ -62,6 +62,7 @@ HeadType semantic_type() {
       .sentence = "It attends to earlier words of like meaning.",
       .claim_part = 3,
       .scores = correlation_scores,
+      .beats_permuted = true,
       .untested = untested_similarity,
       .power = semantic_power,
       .examples = {.cases = similar_cases},

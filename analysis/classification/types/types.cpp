@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "classification/variables.hpp"
 #include "headscope/error.hpp"
@@ -10,11 +11,34 @@
 namespace headscope {
 namespace {
 
+std::string rule_text(const HeadType& type, const PermutedScores& permuted) {
+  if (!type.beats_permuted) return type.rule;
+  const auto least = permuted.find(type.name);
+  if (least == permuted.end()) {
+    return type.rule + " (not compared with heads of permuted weights: --control random does that)";
+  }
+  return type.rule + ", and further than 95 % of heads with permuted weights (" +
+         number_text(least->second, 2) + ")";
+}
+
+/// The type's scores, with the threshold at least that of heads with permuted weights.
+TypeScores scores_of(const HeadType& type, const Measured& measured) {
+  TypeScores scores = type.scores(measured);
+  const auto least = measured.permuted.find(type.name);
+  if (type.beats_permuted && least != measured.permuted.end()) {
+    scores.threshold = [threshold = scores.threshold, least = least->second](Index head, Index w) {
+      return std::max(threshold(head, w), least);
+    };
+  }
+  return scores;
+}
+
 MeasuredType measured_type(const HeadType& type, const Measured& measured) {
-  const TypeScores scores = type.scores(measured);
+  const TypeScores scores = scores_of(type, measured);
   const Index n_head_total = measured.n_head_total();
   MeasuredType found;
   found.type = &type;
+  found.rule = rule_text(type, measured.permuted);
   found.margin.set_size(n_head_total, measured.sums.n_weighting());
   found.has_ceiling = !std::isinf(scores.ceiling(0, 0));
   found.is_out_of_reach = true;
@@ -49,7 +73,7 @@ void add_evidence(const MeasuredTypes& types, ResultsGroup& group) {
   std::vector<double> score, baseline, threshold;
   std::vector<std::string> about, rules, sentences, features;
   for (const MeasuredType& measured : types) {
-    rules.push_back(measured.type->rule);
+    rules.push_back(measured.rule);
     sentences.push_back(measured.type->sentence);
     for (Index head_index = 0; head_index < measured.numbers.size(); ++head_index) {
       const TypeNumbers& numbers = measured.numbers[head_index];
@@ -135,7 +159,7 @@ void add_types(const MeasuredTypes& types, const Measured& measured, ResultsGrou
   std::vector<std::string> rules, names{"none"};
   std::vector<Estimate> shares;
   for (const MeasuredType& each : types) {
-    rules.push_back(each.type->name + ": " + each.type->rule);
+    rules.push_back(each.type->name + ": " + each.rule);
     names.push_back(each.type->name);
     shares.push_back(each.untested.empty() ? share_of({&each}) : Estimate());
     for (Index head_index = 0; head_index < measured.n_head_total(); ++head_index) {
