@@ -31,7 +31,7 @@ using Arguments = std::vector<std::string>;
 
 void print_usage(std::ostream& out, const Terminal& terminal) {
   out << terminal.paragraph("headscope " + std::string(version()) +
-                                ": what the attention heads of a GPT-2 model do",
+                                ": what the attention heads of a language model do",
                             "", "")
       << "\n"
       << terminal.paragraph("Usage: headscope COMMAND [OPTION...]", "", "  ");

@@ -46,7 +46,7 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libheadscope-dev)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "g++, pkg-config, libarmadillo-dev, libopenblas-dev, libhdf5-dev, \
 libboost-program-options-dev, nlohmann-json3-dev, libpcre2-dev, libssl-dev, zlib1g-dev")
-  set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "What the attention heads of a GPT-2 model do")
+  set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "What the attention heads of a language model do")
   set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Library of Headscope, for find_package(headscope)")
   set(CPACK_SOURCE_GENERATOR TGZ)
   set(CPACK_SOURCE_PACKAGE_FILE_NAME headscope-${PROJECT_VERSION})

@@ -1,4 +1,4 @@
-"""What the attention heads of a GPT-2 model do: the results of Headscope in Python.
+"""What the attention heads of a language model do: the results of Headscope in Python.
 
     import headscope as hs
 
