@@ -94,8 +94,7 @@ TaskTable task_table(const ResultsGroup& group) {
     table.rows.push_back(
         {task_name(group, task),
          {std::isnan(accuracy) ? "–" : percent(accuracy),
-          std::isnan(accuracy) ? "–" : with_interval(margin),
-          needed_text(group, task)}});
+          std::isnan(accuracy) ? "–" : with_interval(margin), needed_text(group, task)}});
   }
   return table;
 }
