@@ -58,7 +58,7 @@ std::string tokenizer_place(const ModelDescription& model, const std::string& pa
     return find_tokenizer_files(fs::path(path).parent_path().string()) ? "in the file's folder"
                                                                        : "none with the file";
   } catch (const DataError& error) {
-    return std::string("not of GPT-2's kind: ") + error.what();
+    return std::string("not one that is read: ") + error.what();
   }
 }
 

@@ -56,10 +56,10 @@ std::string quotable(const std::string& text) {
 std::string man_page() {
   std::string text =
       ".TH HEADSCOPE 1 \"\" \"headscope " + version() +
-      "\"\n.SH NAME\nheadscope \\- what the attention heads of a GPT\\-2 model do\n"
+      "\"\n.SH NAME\nheadscope \\- what the attention heads of a language model do\n"
       ".SH SYNOPSIS\n.B headscope\n.I COMMAND\n[\n.I OPTION\n\\&... ]\n.SH DESCRIPTION\n" +
       roff(
-          "headscope scores, ablates and classifies every attention head of a GPT-2 model on a "
+          "headscope scores, ablates and classifies every attention head of a language model on a "
           "corpus, and writes a report, figures, tables and one HDF5 file of results. The model "
           "is a folder as on the Hugging Face hub, a safetensors file or an HDF5 file; the corpus "
           "is plain text, CoNLL-U or token ids. Without a model and a corpus, run takes the small "

@@ -1,6 +1,7 @@
 #include "run_setup.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
@@ -178,15 +179,20 @@ std::vector<std::string> RunSetup::notes() const {
     notes.push_back("--precision " + options_.settings.precision + ": " +
                     precision_note(*engines_));
   }
-  std::vector<std::string> left;
+  std::map<std::string, std::vector<std::string>> left;  // by what they lack
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     if (std::find(analyses_.begin(), analyses_.end(), &analysis) != analyses_.end()) continue;
-    left.push_back(analysis.info.name);
+    const AnalysisInfo& info = analysis.info;
+    const bool lacks_model = info.needs_complete_model() && !model_.is_complete(),
+               lacks_corpus = info.needs_corpus() && corpus_paths_.empty();
+    left[lacks_model    ? model_.path + " holds attention weights only"
+         : lacks_corpus ? "there is no --corpus"
+                        : "there is no --tasks"]
+        .push_back(info.name);
   }
-  if (options_.analyses.empty() && !left.empty()) {
-    notes.push_back("leaves out " + joined(left, ", ") + ": " +
-                    (corpus_paths_.empty() ? "there is no --corpus"
-                                           : model_.path + " holds attention weights only"));
+  for (const auto& [lack, names] : left) {
+    if (options_.analyses.empty())
+      notes.push_back("leaves out " + joined(names, ", ") + ": " + lack);
   }
   if (!corpus_ && !corpus_paths_.empty())
     notes.emplace_back("does not read --corpus: no analysis needs it");

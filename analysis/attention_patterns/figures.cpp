@@ -4,6 +4,7 @@
 
 #include "attention_patterns/attention_patterns.hpp"
 #include "base/label_text.hpp"
+#include "base/number_text.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
 
@@ -24,10 +25,20 @@ double sharpness(const Array& pattern, std::size_t n_token) {
   return sum;
 }
 
+/// The first tokens' texts, or their ids where there is no tokenizer.
+std::vector<std::string> first_token_labels(const ResultsGroup& document, std::size_t n_token) {
+  std::vector<std::string> labels;
+  const Variable* const text = document.find("token_text");
+  const Array& ids = document.values("tokens");
+  for (std::size_t t = 0; t < n_token; ++t) {
+    labels.push_back(text != nullptr ? text->text[t] : number_text(ids(t), 0));
+  }
+  return text != nullptr ? token_labels(labels) : labels;
+}
+
 Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types) {
   const Array& patterns = document.values("pattern");
-  const std::vector<std::string>& text = document.variable("token_text").text;
-  const std::size_t n_head = patterns.shape[1], n_token = std::min(text.size(), most_tokens);
+  const std::size_t n_head = patterns.shape[1], n_token = std::min(patterns.shape[2], most_tokens);
   // Of each type, none last, the sharpest first.
   std::map<std::size_t, std::vector<std::pair<double, HeadIndex>>> sharpest;
   for (std::size_t head_index = 0; head_index < types.primary.size(); ++head_index) {
@@ -57,16 +68,17 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
         {head.text() + ", " + (type < types.names.size() ? spaced(types.names[type]) : "no type"),
          causal_part(pattern, n_token)});
   }
-  const std::vector<std::string> labels =
-      token_labels({text.begin(), text.begin() + static_cast<std::ptrdiff_t>(n_token)});
+  const std::vector<std::string> labels = first_token_labels(document, n_token);
+  const bool has_text = document.find("token_text") != nullptr;
   return {.name = "clark2019_patterns",
           .group = document.name,
           .title = "What a head of each type looks at",
           .caption = "Attention in the first " + std::to_string(n_token) +
                      " tokens of the first document, of the heads of each type with the sharpest "
                      "pattern there (largest mean of the queries' largest weights): one of each, "
-                     "and more where a row has room. Each row is a query and sums to 1."
-                     " ‿ joins a token to the word before.",
+                     "and more where a row has room. Each row is a query and sums to 1." +
+                     (has_text ? " ‿ joins a token to the word before."
+                               : " Tokens are named by their ids: there was no tokenizer."),
           .source = "Clark et al. 2019, figure 1",
           .content = Heatmap{.panels = std::move(panels),
                              .row_title = "from",

@@ -127,8 +127,12 @@ Figure overlap_figure(const ResultsGroup& group) {
     for (std::size_t layer = 0; layer < layers.shape[0]; ++layer) {
       std::vector<double> overlaps;
       for (std::size_t i = 0; i < layers.shape[1]; ++i) {
-        for (std::size_t j = 0; j < i; ++j) overlaps.push_back(layers(layer, i, j));
+        for (std::size_t j = 0; j < i; ++j) {
+          // NaN for two heads that share keys and values.
+          if (!std::isnan(layers(layer, i, j))) overlaps.push_back(layers(layer, i, j));
+        }
       }
+      if (overlaps.empty()) continue;
       std::ranges::sort(overlaps);
       const std::size_t n_pair = overlaps.size(), n_shown = std::min(n_pair, most_pairs);
       for (std::size_t i = 0; i < n_shown; ++i) {
@@ -149,7 +153,8 @@ Figure overlap_figure(const ResultsGroup& group) {
               "Mean squared cosine of the principal angles between two heads' column spaces "
               "(row spaces of W_O) in the residual stream, a point for each pair of heads of a "
               "layer, beside random subspaces of the same size. 0 is orthogonal, 1 the same "
-              "subspace. Of more than 40 pairs, 40 from the least to the largest are drawn. "
+              "subspace. Heads that share keys and values are no pair of W_K and W_V. Of more "
+              "than 40 pairs, 40 from the least to the largest are drawn. "
               "`subspace_overlap` in results.h5 has the matrices.",
           .source = "Bjorck & Golub 1973",
           .content = Chart{.panels = std::move(panels),

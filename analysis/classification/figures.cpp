@@ -78,35 +78,73 @@ Figure type_map_figure(const ResultsGroup& group) {
           .content = std::move(map)};
 }
 
-/// Nothing if no head is of any type.
-std::optional<Figure> type_counts_figure(const ResultsGroup& group) {
-  const Array& types = group.values("type");
-  const std::vector<std::string> names = spaced(group.labels("head_type"));
+/// A row for each type that has heads. @param n_by_layer  of each type.
+Heatmap type_counts_map(const std::vector<std::string>& names,
+                        const std::vector<std::vector<double>>& n_by_layer) {
+  Array counts({names.size(), n_by_layer.front().size()});
+  for (Index type = 0; type < names.size(); ++type) {
+    for (Index layer = 0; layer < counts.shape[1]; ++layer) {
+      counts(type, layer) = n_by_layer[type][layer];
+    }
+  }
+  return {.panels = {{"", std::move(counts)}},
+          .row_title = "type",
+          .column_title = "layer",
+          .value_title = "heads",
+          .row_labels = names,
+          .low = 0};
+}
+
+Chart type_counts_bars(const std::vector<std::string>& names,
+                       const std::vector<std::vector<double>>& n_by_layer,
+                       const std::vector<Index>& colours) {
   std::vector<Series> series;
   for (Index type = 0; type < names.size(); ++type) {
+    Series& bars = series.emplace_back(Series::line(names[type], n_by_layer[type]));
+    bars.style = Series::Style::bars;
+    bars.colour = colours[type];
+  }
+  Chart chart = layer_chart("heads", std::move(series));
+  for (Index layer = 0; layer < n_by_layer.front().size(); ++layer) {
+    chart.x_labels.push_back(std::to_string(layer));
+  }
+  return chart;
+}
+
+/// Nothing if no head is of any type.
+std::optional<Figure> type_counts_figure(const ResultsGroup& group) {
+  constexpr Index most_layers_of_bars = 12;  // beyond them bars of several types are hairlines
+  const Array& types = group.values("type");
+  const std::vector<std::string> all_names = spaced(group.labels("head_type"));
+  std::vector<std::string> names;
+  std::vector<std::vector<double>> counts;
+  std::vector<Index> colours;  // as in the map of types
+  for (Index type = 0; type < all_names.size(); ++type) {
     std::vector<double> n_by_layer;
     for (Index layer = 0; layer < types.shape[1]; ++layer) {
       const std::vector<double> flags = types.part(type).part(layer).values;
       n_by_layer.push_back(std::accumulate(flags.begin(), flags.end(), 0.0));
     }
     if (std::ranges::count(n_by_layer, 0.0) == std::ssize(n_by_layer)) continue;
-    Series& bars = series.emplace_back(Series::line(names[type], n_by_layer));
-    bars.style = Series::Style::bars;
-    bars.colour = type;  // as in the map of types
+    names.push_back(all_names[type]);
+    counts.push_back(std::move(n_by_layer));
+    colours.push_back(type);
   }
-  if (series.empty()) return std::nullopt;
-  Chart chart = layer_chart("heads", std::move(series));
-  for (Index layer = 0; layer < types.shape[1]; ++layer) {
-    chart.x_labels.push_back(std::to_string(layer));
-  }
-  return Figure{.name = "voita2019_head_types",
+  if (names.empty()) return std::nullopt;
+  Figure figure{.name = "voita2019_head_types",
                 .group = group.name,
                 .title = "Heads of each type, by layer",
                 .caption =
                     "How many heads of each layer pass each type's threshold. A head may be "
                     "of several types; types no head is of are left out.",
                 .source = "Voita et al. 2019",
-                .content = std::move(chart)};
+                .content = {}};
+  if (types.shape[1] > most_layers_of_bars) {
+    figure.content = type_counts_map(names, counts);
+  } else {
+    figure.content = type_counts_bars(names, counts, colours);
+  }
+  return figure;
 }
 
 /// Tested relations in each direction, sorted by the chosen head's gain over the baseline.

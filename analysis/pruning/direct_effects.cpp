@@ -21,7 +21,9 @@ void DirectEffects::observe_layer(const LayerView& view) {
 void DirectEffects::end(const Matrix& resid_final, DocumentStatistics& statistics) {
   const ModelConfig& config = model_.config;
   Vector b_O(config.d_model, arma::fill::zeros);
-  for (const LayerWeights& layer : model_.layers) b_O += layer.b_O;
+  for (const LayerWeights& layer : model_.layers) {
+    if (!layer.b_O.is_empty()) b_O += layer.b_O;
+  }
   const Index n = next_.directions.n_cols;
   const ByToken bias = effects_of(arma::repmat(b_O, 1, n)), total = effects_of(resid_final);
   const std::vector<double> scales = final_scales(model_, resid_final);

@@ -79,6 +79,12 @@ std::vector<std::string> task_lines(const ResultsGroup& group) {
   });
 }
 
+std::string with_interval(const Estimate& margin) {
+  const std::string value = number_text(margin.value, 2);
+  if (!margin.has_interval()) return value;
+  return value + " [" + number_text(margin.low, 2) + ", " + number_text(margin.high, 2) + "]";
+}
+
 TaskTable task_table(const ResultsGroup& group) {
   TaskTable table{{"accuracy", "margin, nats", "heads that it needs (share of the margin lost)"},
                   {}};
@@ -88,10 +94,7 @@ TaskTable task_table(const ResultsGroup& group) {
     table.rows.push_back(
         {task_name(group, task),
          {std::isnan(accuracy) ? "–" : percent(accuracy),
-          std::isnan(accuracy) ? "–"
-                               : number_text(margin.value, 2) + " [" + number_text(margin.low, 2) +
-                                     ", " + number_text(margin.high, 2) + "]",
-          needed_text(group, task)}});
+          std::isnan(accuracy) ? "–" : with_interval(margin), needed_text(group, task)}});
   }
   return table;
 }

@@ -9,6 +9,7 @@
 
 #include "base/utf8.hpp"
 #include "figures/figure_colours.hpp"
+#include "headscope/literature.hpp"
 #include "report/head_variables.hpp"
 #include "report/report_pages.hpp"
 #include "report/report_patterns.hpp"
@@ -399,6 +400,18 @@ void add_summary(const ResultsGroup& group, const HeadSummary& summary, std::siz
   }
 }
 
+/// What papers say of the heads of a known model, beside what the run measures.
+void add_published_roles(const Results& results, const HeadShape& shape, json& by_head) {
+  const std::optional<Literature> literature = published_roles(results);
+  if (!literature) return;
+  for (const PublishedRole& role : literature->roles) {
+    by_head[role.head.flat(shape.n_head)].push_back(
+        {{"text", "Published role: " + role_text(role, literature->n_head_total) + "."},
+         {"title", ""},
+         {"places", json::array()}});
+  }
+}
+
 }  // namespace
 
 std::string head_data_json(const Results& results, const std::vector<Presentation>& presentations,
@@ -420,6 +433,7 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
   for (const auto& [group, item] : items_of(results, presentations, &Presentation::summaries)) {
     add_summary(*group, *item, shape->n_head_total(), summaries);
   }
+  add_published_roles(results, *shape, summaries);
   const json data = {{"layers", shape->n_layer},
                      {"heads", shape->n_head},
                      {"sequential", continuous_colours(ColourScale::sequential)},

@@ -17,6 +17,7 @@
 #include "support/golden.hpp"
 #include "support/random_weights.hpp"
 #include "support/shared_data.hpp"
+#include "support/tolerance.hpp"
 
 namespace headscope {
 namespace {
@@ -212,6 +213,36 @@ TEST(CircuitWeights, HeadsOfAGroupHaveItsKeysAndValues) {
   const CircuitWeights folded = circuit_weights(model, 1, true);
   EXPECT_LT(frobenius(folded.W_Q - arma::mat(weights.W_Q.each_col() % gain)), 1e-12);
   EXPECT_LT(frobenius(folded.W_O - weights.W_O), 1e-12);
+}
+
+TEST(OverlapFigure, HasAMeanOfEachLayerWhereHeadsShareKeysAndValues) {
+  const Model model = load_model(test::data_path("architectures/llama"));  // 6 heads, 2 groups
+  Results results;
+  results.groups.push_back(circuits_of(model));
+  const std::vector<Figure> figures = circuits_figures(results);
+  const auto overlap = std::ranges::find(figures, "subspace_overlap", &Figure::name);
+  ASSERT_NE(overlap, figures.end());
+  const Array& values = results.groups[0].values("subspace_overlap");
+  for (const ChartPanel& panel : std::get<Chart>(overlap->content).panels) {
+    const std::size_t projection = std::string("QKVO").find(panel.title.back());
+    const Series& mean = panel.series.back();
+    ASSERT_EQ(mean.y.size(), 2U) << panel.title;
+    for (std::size_t layer = 0; layer < 2; ++layer) {
+      double sum = 0;
+      std::size_t n_pair = 0;
+      for (std::size_t i = 0; i < 6; ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+          const double value = values(projection, layer, i, j);
+          if (std::isnan(value)) continue;
+          sum += value;
+          ++n_pair;
+        }
+      }
+      // 9 pairs of heads of different groups, or all 15.
+      EXPECT_EQ(n_pair, projection == 1 || projection == 2 ? 9U : 15U);
+      EXPECT_NEAR(mean.y[layer], sum / static_cast<double>(n_pair), test::double_rounding);
+    }
+  }
 }
 
 TEST(CircuitWeights, HeadsAreRowsOfQkvAndColumnsOfO) {

@@ -11,6 +11,7 @@
 #include "headscope/tokenizer.hpp"
 #include "report/report_heads.hpp"
 #include "support/passes.hpp"
+#include "support/random_weights.hpp"
 
 namespace headscope {
 namespace {
@@ -128,6 +129,38 @@ TEST_F(NewType, IsDrawn) {
     drawn.push_back(series.label);
   }
   EXPECT_THAT(drawn, Contains("toy type"));
+}
+
+TEST(TypeCounts, OfManyLayersAreAMap) {
+  const Model planted = load_model(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5");
+  const Tokenizer tokenizer(*planted.tokenizer_vocab, *planted.tokenizer_merges, "planted");
+  ModelConfig config = test::tiny_config();
+  config.n_layer = 13;
+  config.d_model = 64;
+  config.d_vocab = planted.config.d_vocab;
+  config.n_ctx = 64;
+  Model model = random_model(config, 1);
+  for (LayerWeights& layer : model.layers) {  // heads look at their own token
+    for (Index i = 0; i < config.d_model; ++i) {
+      layer.W_QKV(i, i) = layer.W_QKV(config.d_model + i, i) = 5;
+    }
+  }
+  CorpusOptions options;
+  options.max_tokens = 64;
+  options.max_documents = 2;
+  const Corpus corpus({HEADSCOPE_PROJECT_DIR "/data/stories.conllu"}, &tokenizer, options);
+  Results results;
+  results.groups = test::Passes(classification_analysis(), {model, &corpus, {}}).results_of_all();
+  const std::vector<Figure> figures = classification_figures(results);
+  const auto counts = std::ranges::find(figures, "voita2019_head_types", &Figure::name);
+  ASSERT_NE(counts, figures.end());
+  const Heatmap& map = std::get<Heatmap>(counts->content);
+  const auto row = std::ranges::find(map.row_labels, "current token") - map.row_labels.begin();
+  ASSERT_LT(row, std::ssize(map.row_labels));
+  const Array flags = results.group("classification").values("type").part(1);
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    EXPECT_EQ(map.panels[0].values(row, layer), flags(layer, 0) + flags(layer, 1)) << layer;
+  }
 }
 
 TEST_F(NewType, NamesItsFeaturesForTheScoreModel) {

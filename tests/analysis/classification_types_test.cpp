@@ -474,6 +474,32 @@ TEST_F(TypesTest, LongRangeIsAQuarterOfTheWayToTheFurthestWithItsIntervalAboveUn
   EXPECT_THAT(without.of("long_range").untested, HasSubstr("no interval"));
 }
 
+TEST_F(TypesTest, SharesBeyondASinkThatTakesAllMakeNoType) {
+  const Shape shape{n_block, n_word_class, 1, n_typed_head}, of_class{n_block, n_word_class};
+  const Index verb = word_class_of("VERB");
+  for (const Index block : {0, 1}) {
+    set(HeadScore::sink, block, 0, 98, 100);
+    set(HeadScore::sink, block, 1, 99, 100);
+    set(Baseline::delimiter_baseline, block, 30, 100);
+    set(Baseline::distance_uniform, block, 500, 100);
+    set(Baseline::distance_furthest, block, 900, 100);
+    sum("word_class_baseline", of_class)(block, verb) = 20;
+    sum("word_class_baseline.weight", of_class)(block, verb) = 100;
+    for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
+      set(HeadScore::delimiter, block, head_index, 80, 100);
+      set(HeadScore::distance, block, head_index, 800, 100);
+      sum("word_class_share", shape)(block, verb, 0, head_index) = 60;
+      sum("word_class_share.weight", shape)(block, verb, 0, head_index) = 100;
+    }
+  }
+  const TypesOf found = types({}, 200);
+  for (const char* const type : {"delimiter", "long_range", "word_class"}) {
+    EXPECT_TRUE(found.has(type, 0)) << type;
+    EXPECT_FALSE(found.has(type, 1)) << type << ": 1 % of the attention is left";
+  }
+  EXPECT_TRUE(found.has("sink", 1));
+}
+
 TEST_F(TypesTest, PrimaryIsTheTypeWithTheLargestMargin) {
   set(HeadScore::duplicate_token, 0, 0, 70, 100);  // margin 0.5
   set(HeadScore::rare_token, 0, 0, 80, 100);       // margin 0.6

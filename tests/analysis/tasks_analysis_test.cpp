@@ -317,6 +317,18 @@ TEST(TasksResults, NoHeadIsNeededOfATaskAtChance) {
               HasSubstr("agreement: the model is not shown to do this task with 24 pairs."));
 }
 
+TEST(TasksResults, TheTableGivesAnIntervalWhereThereIsOne) {
+  const auto margin_of = [](std::size_t n_pair) {
+    Results results;
+    results.groups.push_back(tasks_results(
+        example_statistics(std::vector<double>(n_pair, 2), std::vector<double>(n_pair, -1)),
+        {{"agreement", "", {}, 0, 0}}, example_config(), {}));
+    return tasks_presentation().describe(results).tasks.rows.at(0).cells.at(1);
+  };
+  EXPECT_EQ(margin_of(2), "2");
+  EXPECT_EQ(margin_of(24), "2 [2, 2]");
+}
+
 TEST(TasksResults, NoHeadIsNeededWhereTheModelFails) {
   const ResultsGroup group =
       tasks_results(example_statistics(repeated({-4, -2, -1, -3}), repeated({-3, -4, -2, -3})),

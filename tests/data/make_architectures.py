@@ -59,7 +59,9 @@ def main():
             model.to(STORED_AS.get(name, torch.float32)).save_pretrained(FOLDER / name)
             (FOLDER / name / "generation_config.json").unlink(missing_ok=True)
             rewrite_config(FOLDER / name / "config.json", OLDER.get(name, {}))
-            put_results(file.create_group(name), model.double().eval(), documents)
+            # Not `model`: a model changed to 16 bits keeps rotation rates of 16 bits.
+            stored = AutoModelForCausalLM.from_pretrained(FOLDER / name, dtype=torch.float64, attn_implementation="eager")
+            put_results(file.create_group(name), stored.eval(), documents)
 
 
 def compute_in_double():

@@ -437,7 +437,7 @@ def read_tokenizer(model_path, folder=None):
         return Tokenizer(json.loads(file["tokenizer/vocab"].asstr()[()]), file["tokenizer/merges"].asstr()[()])
 
 
-def word_class_heads(halves, shape, group):
+def word_class_heads(halves, shape, group, attends):
     """Heads of the type word_class; their classes are compared."""
     even, odd = ratio(halves["even"]), ratio(halves["odd"])
     nothing = np.full(shape, np.nan)
@@ -451,7 +451,7 @@ def word_class_heads(halves, shape, group):
     chosen = multiple.argmax(axis=0)
     score = np.take_along_axis(values(odd, "word_class_share", nothing), chosen[None], axis=0)[0]
     threshold = np.maximum(0.5, 2 * values(odd, "word_class_baseline", np.nan)[chosen])
-    passed = score >= threshold
+    passed = (score >= threshold) & attends
     compare("word_class", np.where(passed, chosen, -1), group["word_class"][()])
     return passed
 
@@ -691,16 +691,17 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
     compare("positional_offset", np.where(positional, 1 + at_offset[1:].argmax(axis=0), -1), group["positional_offset"][()])
     distance_low = group["distance_ci_low"][()] if "distance_ci_low" in group else np.full(shape, np.nan)
     uniform, furthest = float(found["distance_uniform"]), float(found["distance_furthest"])
+    attends = ~(found["sink"] > 0.98)
     expected = np.array([
         positional, at_offset[0],
-        found["delimiter"] >= max(0.5, 2 * float(found["delimiter_baseline"])),
+        (found["delimiter"] >= max(0.5, 2 * float(found["delimiter_baseline"]))) & attends,
         syntactic,
         (odd["coreference_pronoun"] >= pronoun_baseline + 0.10) & (coreference_q < 0.05),
         (found["semantic"] >= 0.2) & (z >= 5),
         found["duplicate_token"] >= 0.4, inductions >= 0.4, found["rare_token"] >= 0.5, found["sink"] >= 0.9,
-        (found["distance"] >= uniform + 0.25 * (furthest - uniform)) & (distance_low > uniform)] + [  # the effects themselves: effects_check.py
+        (found["distance"] >= uniform + 0.25 * (furthest - uniform)) & (distance_low > uniform) & attends] + [  # the effects themselves: effects_check.py
             (sign * group[name][()] >= 0.1) & (sign * (group[name][()] - group[name + "_null"][()]) > 0) & (group[name + "_q"][()] < 0.05)
-            for sign, name in ((1, "copy_effect"), (-1, "suppression_effect"))] + [word_class_heads(halves, shape, group)])
+            for sign, name in ((1, "copy_effect"), (-1, "suppression_effect"))] + [word_class_heads(halves, shape, group, attends)])
     compare("type", expected, group["type"][()])
     return report_failures()
 

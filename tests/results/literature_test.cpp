@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "headscope/results.hpp"
+#include "report/report_heads.hpp"
 
 namespace headscope {
 namespace {
@@ -54,6 +57,20 @@ TEST(Literature, RolesAreComparedWithWhatTheRunMeasured) {
   EXPECT_THAT(role_text(role_of(*literature, {9, 1}), 144),
               testing::EndsWith("Successor Heads): not measured by this run"));
   EXPECT_EQ(role_of(*literature, {5, 5}).agrees(144), std::nullopt) << "no variable induction";
+}
+
+TEST(Literature, ThePanelOfAHeadQuotesItsRoles) {
+  const auto summaries_of = [](const std::string& path) {
+    return nlohmann::json::parse(head_data_json(stand_in(path), {}))["summaries"];
+  };
+  const auto summaries = summaries_of("models/gpt2/model.safetensors");
+  ASSERT_EQ(summaries[4 * 12 + 11].size(), 1U);
+  EXPECT_EQ(summaries[4 * 12 + 11][0]["text"],
+            "Published role: L4H11, previous token (Wang et al. 2022, Interpretability in the "
+            "Wild): previous_token 0.9, rank 1 of 144; agrees.");
+  EXPECT_EQ(summaries[10 * 12 + 7].size(), 2U) << "negative, and copy suppression";
+  EXPECT_TRUE(summaries[11 * 12 + 11].empty());
+  EXPECT_TRUE(summaries_of("models/mine/model.safetensors")[4 * 12 + 11].empty());
 }
 
 TEST(Literature, AnotherModelHasNone) {

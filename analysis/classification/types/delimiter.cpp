@@ -11,9 +11,11 @@ TypeScores delimiter_scores(const Measured& measured) {
   const ByHead baseline = baseline_of(measured.sums, Baseline::delimiter_baseline);
   return {.score = ratio_of(measured.sums, HeadScore::delimiter),
           .baseline = baseline,
-          .threshold = [=](Index head_index, Index w) {
-            return std::max(least_delimiter, times_baseline * baseline(head_index, w));
-          }};
+          .threshold =
+              [=](Index head_index, Index w) {
+                return std::max(least_delimiter, times_baseline * baseline(head_index, w));
+              },
+          .second_margin = attends_beyond_sink(measured.sums)};
 }
 
 std::string untested_delimiter(const Measured& measured, bool is_scored) {
@@ -39,7 +41,7 @@ std::vector<ExampleCase> delimiter_cases(const ExampleSource& source) {
 HeadType delimiter_type() {
   return {
       .name = "delimiter",
-      .rule = "delimiter >= 0.5 and >= 2 x delimiter_baseline",
+      .rule = "delimiter >= 0.5 and >= 2 x delimiter_baseline, and sink <= 0.98",
       .sentence = "It attends to commas, full stops and other punctuation.",
       .claim_part = 5,
       .scores = delimiter_scores,

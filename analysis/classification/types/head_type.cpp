@@ -31,11 +31,17 @@ double threshold_margin(double value, double threshold, double ceiling) {
   return value >= threshold ? 0 : value - threshold;
 }
 
+ByHead attends_beyond_sink(const WeightedSums& sums) {
+  return [sink = ratio_of(sums, HeadScore::sink)](Index head_index, Index w) {
+    return sink(head_index, w) > 0.98 ? -1 : INFINITY;
+  };
+}
+
 double TypeScores::margin(Index head_index, Index weighting) const {
   const double first =
       threshold_margin(score(head_index, weighting), threshold(head_index, weighting),
                        ceiling(head_index, weighting));
-  if (!second_margin) return first;
+  if (!second_margin || std::isnan(first)) return first;
   const double second = second_margin(head_index, weighting);
   return first <= second ? first : second;
 }

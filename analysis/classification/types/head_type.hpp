@@ -47,6 +47,10 @@ ByHead baseline_of(const WeightedSums& sums, Baseline baseline);
 /// infinite ceiling: value - threshold.
 double threshold_margin(double value, double threshold, double ceiling);
 
+/// A second margin for scores that are shares of the attention beyond position 0: negative where
+/// a head leaves less than 0.02 of its attention there (sink > 0.98), else infinite.
+ByHead attends_beyond_sink(const WeightedSums& sums);
+
 /// What a type's rule compares: a head is of the type if its score reaches the threshold and its
 /// test, on the whole corpus, is significant.
 struct TypeScores {

@@ -24,7 +24,8 @@ TypeScores long_range_scores(const Measured& measured) {
               },
           .ceiling = furthest,
           .is_significant =
-              [=](Index head_index) { return distances[head_index].low > uniform(head_index, 0); }};
+              [=](Index head_index) { return distances[head_index].low > uniform(head_index, 0); },
+          .second_margin = attends_beyond_sink(measured.sums)};
 }
 
 std::string untested_distance(const Measured& measured, bool /*is_scored*/) {
@@ -51,7 +52,7 @@ HeadType long_range_type() {
       .name = "long_range",
       .rule =
           "distance >= distance_uniform + 0.25 x (distance_furthest - distance_uniform), and its "
-          "interval above distance_uniform",
+          "interval above distance_uniform, and sink <= 0.98",
       .sentence = "It attends further back than heads that look everywhere alike.",
       .scores = long_range_scores,
       .untested = untested_distance,

@@ -48,6 +48,7 @@ TypeScores word_class_scores(const Measured& measured) {
   return {.score = of_heads(std::move(share)),
           .baseline = of_heads(std::move(baseline)),
           .threshold = of_heads(std::move(threshold)),
+          .second_margin = attends_beyond_sink(measured.sums),
           .choice = [chosen](Index head_index) { return chosen[head_index]; }};
 }
 
@@ -81,7 +82,7 @@ HeadType word_class_type() {
       .name = "word_class",
       .rule =
           "for the part of speech (but punctuation) that documents of even number choose, "
-          "word_class_share_heldout >= 0.5 and >= 2 x word_class_baseline",
+          "word_class_share_heldout >= 0.5 and >= 2 x word_class_baseline, and sink <= 0.98",
       .sentence =
           "It looks for words of one part of speech, such as verbs or determiners, wherever they "
           "stand.",

@@ -8,6 +8,23 @@
 
 namespace headscope {
 
+std::vector<ConfigField> common_fields_and(std::initializer_list<ConfigField> own) {
+  using C = ModelConfig;
+  std::vector<ConfigField> fields{{"num_hidden_layers", &C::n_layer, true},
+                                  {"num_attention_heads", &C::n_head, true},
+                                  {"hidden_size", &C::d_model, true},
+                                  {"intermediate_size", &C::d_mlp, true},
+                                  {"max_position_embeddings", &C::n_ctx, true},
+                                  {"vocab_size", &C::d_vocab, true},
+                                  {"hidden_act", &C::activation},
+                                  {"tie_word_embeddings", &C::tied_unembedding},
+                                  {"attention_bias", &C::qkv_bias},
+                                  {"attention_bias", &C::output_bias},
+                                  {"initializer_range", &C::initial_deviation}};
+  fields.insert(fields.end(), own);
+  return fields;
+}
+
 std::span<const Architecture* const> architectures() {
   static const std::array all{
       &gpt2(),      //

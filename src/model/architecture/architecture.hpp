@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,6 +44,9 @@ struct Architecture {
   /// Null in an architecture without sliding windows.
   std::optional<Index> (*window)(const JsonFields& config) = nullptr;
 };
+
+/// The fields that the configs of architectures after GPT-2 share, and `own` ones.
+std::vector<ConfigField> common_fields_and(std::initializer_list<ConfigField> own);
 
 /// All known ones, GPT-2 first.
 std::span<const Architecture* const> architectures();
