@@ -123,8 +123,8 @@ void JointReplacement::add_losses(const Piece& piece, std::size_t block,
   if (piece.index == 0) ++statistics.sum(joint_documents_name, {n_document_block})(block);
   statistics.sum(joint_tokens_name, {n_document_block})(block) +=
       static_cast<double>(piece.tokens.size() - 1);
-  Array& sums = statistics.sum(joint_loss_name,
-                               {n_document_block, n_joint_replacement, joint_shares.size()});
+  Array& sums =
+      statistics.sum(joint_loss_name, {n_document_block, n_joint_replacement, joint_shares.size()});
   const double clean = forward_.loss(forward_.run(piece.tokens), piece.tokens).sum();
   PieceModels models(model_, features_, traits_, context_, piece, block);
   ForwardChange by_models, by_means;

@@ -5,6 +5,7 @@
 
 #include "files/hdf5_file.hpp"
 #include "headscope/model.hpp"
+#include "headscope/random.hpp"
 #include "headscope/tokenizer.hpp"
 #include "results/statistics_file.hpp"
 #include "score_model/effects.hpp"
@@ -12,6 +13,7 @@
 #include "support/passes.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/token_corpus.hpp"
 
 namespace headscope {
 namespace {
@@ -82,6 +84,32 @@ TEST_F(PlantedScores, PlantedHeadsAttendByWhatWasPlanted) {
   EXPECT_THAT(said, testing::StartsWith("Attends by position: +"));
   EXPECT_THAT(said, testing::HasSubstr(" logits to the token before"));
   EXPECT_THAT(said, testing::HasSubstr("; this keeps 99.9 % of what the head does to the loss"));
+}
+
+TEST_F(PlantedScores, HeadsThatPredictRepeatedTokensKeepTheirEffect) {
+  std::vector<TokenIds> documents(32);
+  for (std::size_t d = 0; d < documents.size(); ++d) {
+    const CounterRandom random(11, d);
+    for (std::uint64_t i = 0; i < 60; ++i) {
+      documents[d].push_back(static_cast<TokenId>(10 + random.below(500, i % 30)));
+    }
+  }
+  const test::TemporaryDirectory folder;
+  test::write_token_corpus(folder.file("tokens.h5"), documents);
+  const Corpus repeated({folder.file("tokens.h5")}, &tokenizer_, {});
+  settings_.own<ScoreModelOptions>() = {.n_query = 400, .n_effect = 4, .features = ""};
+  const ResultsGroup group =
+      test::Passes(analysis_, {model_, &repeated, settings_}).results_of_all().front();
+  const auto full = static_cast<std::size_t>(*group.dimension("step").place_of("full"));
+  const Array& effect = group.values("effect_explained");
+  EXPECT_GE(effect(full, Index{0}, Index{0}), 0.95) << "the token before";
+  EXPECT_GE(effect(full, Index{1}, Index{0}), 0.95) << "induction";
+  const Variable& attends_by = group.variable("attends_by");
+  const auto family = [&](Index layer, Index head) {
+    return attends_by.flag_meanings.at(static_cast<std::size_t>(attends_by.values(layer, head)));
+  };
+  EXPECT_EQ(family(0, 0), "position");
+  EXPECT_EQ(family(1, 0), "repetition");
 }
 
 TEST_F(PlantedScores, SurprisesAreQueriesOfOddDocumentsInOrderOfTheirDivergence) {
