@@ -237,7 +237,8 @@ Presentation classification_presentation() {
                       "type_threshold",
                       "type_about",
                       {"explained_text"},
-                      "explained_verdict"}};
+                      "explained_verdict"},
+          .summaries = {{"relation_text", "", "", ""}}};
 }
 
 }  // namespace headscope

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "classification/claims.hpp"
+#include "classification/relation_text.hpp"
 #include "classification/tests/copy_effect.hpp"
 #include "classification/types/types.hpp"
 #include "classification/variables.hpp"
@@ -163,6 +164,7 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
       return passed;
     });
   }
+  add("relation_text", relation_texts(group_));
   const auto chosen = [&](auto coordinate) {
     return [this, coordinate](const RelationTest& test) {
       if (test.chosen_head == no_position) return -1.0;

@@ -124,6 +124,11 @@ VariableTable make_variables() {
        "",
        flag,
        {"no", "yes"}},
+      {"relation_text", "layer head", "1",
+       "Of a head that is in relation_passed_offset and not in relation_passed, on a relation "
+       "where the nearest word of a part of speech is the better rule: that it beats the offset "
+       "alone, with the numbers of the relation on which it beats the offset by most",
+       own_definition, "", text},
       {"relation_best_layer", "relation direction", "1",
        "Layer of the head most accurate on documents of even number; -1 when there is none",
        own_definition, "", integer},

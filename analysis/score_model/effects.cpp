@@ -6,40 +6,13 @@
 #include "headscope/random.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
+#include "score_model/piece_models.hpp"
 
 namespace headscope {
 namespace {
 
 /// First stream of the documents that heads run on.
 constexpr std::uint64_t effect_stream = (std::uint64_t{3} << 60) - 4;
-
-/// A step's coefficients of up to eight heads; NaN becomes 0.
-LaneValues theta_of(const ScoreFits& fits, std::size_t step, Index layer, Index first,
-                    Index n_lane) {
-  const std::size_t n_feature = fits.theta.shape[3];
-  LaneValues theta(n_feature * n_logit_lane, 0);
-  for (std::size_t f = 0; f < n_feature; ++f) {
-    for (Index l = 0; l < n_lane; ++l) {
-      const double value = fits.theta(step, layer, first + l, f);
-      theta[f * n_logit_lane + l] = std::isnan(value) ? 0 : value;
-    }
-  }
-  return theta;
-}
-
-bool is_fitted(const ScoreFits& fits, std::size_t step, Index layer, Index head) {
-  return !std::isnan(fits.theta(step, layer, head, std::size_t{0}));
-}
-
-/// to = sum over keys of weight times value; weights are n_logit_lane apart.
-void mix_values(blas::ConstView values, const double* weights, Index n_key, float* to) {
-  std::fill_n(to, values.n_row, 0.0F);
-  for (Index key = 0; key < n_key; ++key) {
-    const auto weight = static_cast<float>(weights[key * n_logit_lane]);
-    const float* const value = values.data + key * values.stride;
-    for (Index i = 0; i < values.n_row; ++i) to[i] += weight * value[i];
-  }
-}
 
 }  // namespace
 
@@ -86,7 +59,7 @@ class ScoreEffects::Losses : public PieceObserver {
   void end(const PieceEnd& end) override;
 
  private:
-  void replace(const LayerView& view, Index first, const std::vector<float>& lexical);
+  void replace(const LayerView& view, Index first, const LogitProblem& problem);
   void replace_query(const LayerView& view, Index first, std::size_t step,
                      const LogitProblem& problem, const LaneValues& theta, std::size_t i,
                      std::vector<double>& attention);
@@ -98,9 +71,7 @@ class ScoreEffects::Losses : public PieceObserver {
   const TokenIds& tokens_;
   std::size_t block_;
   DocumentStatistics& statistics_;
-  FitSample sample_;
-  TokenNumbers numbers_;
-  std::unique_ptr<LexicalStream> stream_;
+  PieceModels models_;
   std::vector<std::vector<Matrix>> replaced_;  // layer, kind: z of all heads
   std::vector<ScoreSurprise> surprises_;       // by query and head of a layer
   Array* surprise_ = nullptr;                  // of a document's first piece
@@ -112,16 +83,8 @@ ScoreEffects::Losses::Losses(ScoreEffects& effects, const Piece& piece, std::siz
       config_(effects.model_.config),
       tokens_(piece.tokens),
       block_(block),
-      statistics_(statistics) {
-  const PieceQueries all(piece, effects.features_,
-                         sampled_queries(piece.tokens.size(), piece.tokens.size(), 0, 0, 0));
-  sample_.add(all, block, effects.traits_);
-  numbers_.add(all.tokens);
-  numbers_.complete();
-  std::optional<TokenId> first;
-  if (piece.has_bos) first = piece.tokens.front();
-  stream_ =
-      std::make_unique<LexicalStream>(effects.model_, first, numbers_.tokens(), effects.context_);
+      statistics_(statistics),
+      models_(effects.model_, effects.features_, effects.traits_, effects.context_, piece, block) {
   if (piece.index > 0 || piece.token_text.empty()) return;
   surprise_ = &statistics.record(score_surprise_name, {config_.n_layer, config_.n_head, 3});
   statistics.texts(score_text_name) = piece.token_text;
@@ -143,7 +106,8 @@ void ScoreEffects::Losses::find_surprise(const Matrix& pattern, Index query,
 void ScoreEffects::Losses::replace_query(const LayerView& view, Index first, std::size_t step,
                                          const LogitProblem& problem, const LaneValues& theta,
                                          std::size_t i, std::vector<double>& attention) {
-  const Index query = sample_.queries[i].query, d_head = config_.d_head(), n_head = config_.n_head;
+  const Index query = models_.sample().queries[i].query, d_head = config_.d_head(),
+              n_head = config_.n_head;
   const Index n_lane = std::min<Index>(n_logit_lane, n_head - first);
   attention.resize((query + 1) * n_logit_lane);
   model_attention(problem, theta, i, attention.data());
@@ -151,7 +115,7 @@ void ScoreEffects::Losses::replace_query(const LayerView& view, Index first, std
   std::vector<Matrix>& replaced = replaced_[view.layer];
   for (Index l = 0; l < n_lane; ++l) {
     const Index head = first + l;
-    if (!is_fitted(effects_.fits_, step, view.layer, head)) continue;
+    if (!has_model(effects_.fits_, step, view.layer, head)) continue;
     mix_values(projections.rows(config_.v_row(head), d_head), attention.data() + l, query + 1,
                replaced[step].colptr(query) + head * d_head);
     if (step != static_cast<std::size_t>(ScoreStep::full)) continue;
@@ -172,12 +136,11 @@ void ScoreEffects::Losses::replace_query(const LayerView& view, Index first, std
 }
 
 void ScoreEffects::Losses::replace(const LayerView& view, Index first,
-                                   const std::vector<float>& lexical) {
-  const LogitProblem problem{&sample_, &effects_.features_, lexical.data(), {}};
+                                   const LogitProblem& problem) {
   const Index n_lane = std::min<Index>(n_logit_lane, config_.n_head - first);
   for (std::size_t step = 0; step < n_score_step; ++step) {
-    const LaneValues theta = theta_of(effects_.fits_, step, view.layer, first, n_lane);
-    parallel_for(sample_.queries.size(), std::vector<double>(),
+    const LaneValues theta = coefficients_of(effects_.fits_, step, view.layer, first, n_lane);
+    parallel_for(models_.sample().queries.size(), std::vector<double>(),
                  [&](std::size_t i, std::vector<double>& attention) {
                    replace_query(view, first, step, problem, theta, i, attention);
                  });
@@ -187,18 +150,16 @@ void ScoreEffects::Losses::replace(const LayerView& view, Index first,
 void ScoreEffects::Losses::observe_layer(const LayerView& view) {
   effects_.ablation_.observe_layer(view);
   replaced_.emplace_back(score_mean, view.z);
-  surprises_.assign(sample_.queries.size() * config_.n_head, {});
-  const LexicalLayer of_layer = stream_->next();
+  surprises_.assign(models_.sample().queries.size() * config_.n_head, {});
+  models_.next_layer();
   std::vector<float> lexical;
   for (Index first = 0; first < config_.n_head; first += n_logit_lane) {
-    lexical_scores(config_, view.layer, of_layer, numbers_, sample_, first, effects_.context_,
-                   lexical);
-    replace(view, first, lexical);
+    replace(view, first, models_.problem(first, lexical));
   }
   if (surprise_ == nullptr) return;
   for (Index head = 0; head < config_.n_head; ++head) {
     ScoreSurprise most;
-    for (std::size_t i = 0; i < sample_.queries.size(); ++i) {
+    for (std::size_t i = 0; i < models_.sample().queries.size(); ++i) {
       const ScoreSurprise& each = surprises_[i * config_.n_head + head];
       if (each.divergence > most.divergence) most = each;
     }
@@ -218,7 +179,7 @@ void ScoreEffects::Losses::end(const PieceEnd& /*end*/) {
     std::vector<std::pair<Index, std::size_t>> places;  // head and kind
     for (Index head = 0; head < config_.n_head; ++head) {
       for (std::size_t kind = 0; kind < n_score_loss; ++kind) {
-        if (kind < n_score_step && !is_fitted(effects_.fits_, kind, layer, head)) continue;
+        if (kind < n_score_step && !has_model(effects_.fits_, kind, layer, head)) continue;
         if (kind == score_control && config_.n_head == 1) continue;
         HeadVariant variant{layer, {head}};
         const Vector& mean = effects_.mean_z_[layer];
@@ -245,11 +206,10 @@ std::unique_ptr<PieceObserver> ScoreEffects::add_losses(const Piece& piece, std:
 
 std::uint64_t ScoreEffects::bytes(const ModelConfig& config, Index n_token, int n_thread,
                                   const Engines& engines) {
-  const std::uint64_t n = n_token, n_pair = n * n / 2;
+  const std::uint64_t n = n_token;
   return HeadAblation::bytes(config, n_token, n_thread, engines) +
          score_mean * config.n_layer * config.d_model * n * sizeof(float) +
-         n_pair * (n_numeric_feature + n_logit_lane + 4) * sizeof(float) +
-         LexicalStream::bytes(config, n_token) +
+         PieceModels::bytes(config, n_token) +
          n_document_block * config.n_layer * config.n_head * n_score_loss * Statistics::sum_bytes +
          n * config.n_head * sizeof(ScoreSurprise);
 }

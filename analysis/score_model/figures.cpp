@@ -161,6 +161,38 @@ Figure effect_figure(const ResultsGroup& group) {
           .content = std::move(chart)};
 }
 
+Figure joint_figure(const ResultsGroup& group) {
+  const Variable& loss = group.variable("joint_loss");
+  const std::vector<double>& shares = group.dimension("share").values;
+  ChartPanel panel;
+  for (const auto& [replacement, label] :
+       {std::pair{"score_model", "attention by its model"}, {"mean", "output by its mean"}}) {
+    const auto place = *group.dimension("replacement").place_of(replacement);
+    Series series = Series::points(label, panel.series.size());
+    series.style = Series::Style::line;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      series.add(shares[i], loss.estimate(place * shares.size() + i));
+    }
+    series.keep_intervals_of_all();
+    panel.series.push_back(std::move(series));
+  }
+  panel.reference_lines.push_back({"no head replaced", loss.values.values.front()});
+  return {.name = "scores_joint",
+          .group = group.name,
+          .title = "The loss with many heads on their models",
+          .caption =
+              "Loss per token with a share of all heads replaced at once: each head's attention by "
+              "the model of it with all features, or, for comparison, each head's output by its "
+              "mean. Both replace the same heads, first those whose model alone costs least. With "
+              "95 % intervals where there are any (documents resampled), on " +
+              count_text(static_cast<std::size_t>(group.scalar("joint_documents")), "document") +
+              " that the order was not chosen on.",
+          .source = "after Hayes, Li & Andreas 2026",
+          .content = Chart{.panels = {std::move(panel)},
+                           .x_title = "share of all heads replaced",
+                           .y_title = "loss (nats per token)"}};
+}
+
 }  // namespace
 
 std::vector<Figure> score_figures(const Results& results) {
@@ -174,6 +206,7 @@ std::vector<Figure> score_figures(const Results& results) {
       largest(group.values("effect_explained").part(full).values)) {
     figures.push_back(effect_figure(group));
   }
+  if (group.has("joint_loss")) figures.push_back(joint_figure(group));
   return figures;
 }
 

@@ -128,6 +128,22 @@ std::string unexplained_line(const ResultsGroup& group) {
          (n_unexplained > heads.size() ? " have the largest effects of them." : ".");
 }
 
+/// The loss with half and all of the heads on their models, and at their means.
+std::string joint_line(const ResultsGroup& group) {
+  if (!group.has("joint_loss")) return "";
+  const auto loss = [&](const char* replacement, std::size_t share) {
+    const auto place = *group.dimension("replacement").place_of(replacement);
+    return number_text(group.values("joint_loss")(place, share), 3);
+  };
+  constexpr std::size_t none = 0, half = 2, all = 4;
+  return "With half of the heads at once on the models of their attention, those first that lose "
+         "least by it, the loss is " +
+         loss("score_model", half) + " nats, with all of them " + loss("score_model", all) +
+         "; without their models, at their mean outputs, " + loss("mean", half) + " and " +
+         loss("mean", all) + ", and with no head replaced " + loss("mean", none) + ", on " +
+         count_text(static_cast<std::size_t>(group.scalar("joint_documents")), "document") + ".";
+}
+
 Description score_description(const Results& results) {
   const ResultsGroup& group = results.group("score_model");
   Description description;
@@ -143,6 +159,7 @@ Description score_description(const Results& results) {
   description.add("Attention explained", explained);
   description.add("Effects explained", effects_line(group));
   description.add("Effects that no feature explains", unexplained_line(group));
+  description.add("Many heads at once", joint_line(group));
   return description;
 }
 

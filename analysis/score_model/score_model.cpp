@@ -6,6 +6,7 @@
 #include "headscope/figure.hpp"
 #include "headscope/resampling.hpp"
 #include "score_model/effects.hpp"
+#include "score_model/joint.hpp"
 #include "score_model/score_report.hpp"
 #include "score_model/score_results.hpp"
 
@@ -19,7 +20,8 @@ const AnalysisInfo score_model_info{
         "Models every head's attention as a softmax of a sum of features (position, words, syntax, "
         "repetition and others), and measures on held-out documents what they explain.",
     .source = "McFadden 1974",
-    .passes = {"counting tokens and arcs", "collecting attention", "replacing attention"},
+    .passes = {"counting tokens and arcs", "collecting attention", "replacing attention",
+               "replacing attention of many heads"},
 };
 
 class ScoreModel : public CorpusAnalysis {
@@ -51,6 +53,7 @@ class ScoreModel : public CorpusAnalysis {
   /// Fits all models, once for the statistics of the first two passes.
   const ScoreFits& fits(const Statistics& statistics) const;
   std::unique_ptr<PieceObserver> add_effects_of(const Piece& piece, DocumentStatistics& statistics);
+  void add_joint_losses_of(const Piece& piece, DocumentStatistics& statistics);
   FeatureList features_of(const Statistics& statistics) const {
     return {score_traits(statistics), user_};
   }
@@ -68,7 +71,8 @@ class ScoreModel : public CorpusAnalysis {
   EffectDocuments effect_documents_;
   mutable std::unique_ptr<ScoreFits> fits_;
   mutable std::unique_ptr<ScoreData> data_;
-  std::unique_ptr<ScoreEffects> effects_;  // in the third pass
+  std::unique_ptr<ScoreEffects> effects_;    // in the third pass
+  std::unique_ptr<JointReplacement> joint_;  // in the fourth
 };
 
 PieceCost ScoreModel::piece_cost(int pass, std::uint64_t document) const {
@@ -79,6 +83,13 @@ PieceCost ScoreModel::piece_cost(int pass, std::uint64_t document) const {
     }
     const auto n_head_total = static_cast<double>(model_.config.n_layer * model_.config.n_head);
     return {.forward_passes = 0.5 * n_score_loss * n_head_total};
+  }
+  if (pass == 3) {
+    if (!effect_documents_.joint.contains(document)) {
+      return {.observes = false, .forward_passes = 0};
+    }
+    return {.observes = false,
+            .forward_passes = 2 + n_joint_replacement * (joint_shares.size() - 1.0)};
   }
   if (!queries_.has(document)) return {.observes = false, .forward_passes = 0};
   return {.forward_passes = 1};  // tokens out of context
@@ -92,8 +103,14 @@ void ScoreModel::begin_pass(int pass, const Statistics& earlier) {
   if (pass < 2 || effect_documents_.single.empty()) return;
   const ScoreFits& fitted = fits(earlier);
   if (data_->even.sample.queries.empty()) return;
-  effects_ = std::make_unique<ScoreEffects>(model_, *features_, *traits_, fitted, earlier, compute_,
-                                            settings_.ablation(0));
+  if (pass == 2) {
+    effects_ = std::make_unique<ScoreEffects>(model_, *features_, *traits_, fitted, earlier,
+                                              compute_, settings_.ablation(0));
+  } else if (!effect_documents_.joint.empty() && earlier.has(score_clean_name)) {
+    effects_.reset();
+    joint_ =
+        std::make_unique<JointReplacement>(model_, *features_, *traits_, fitted, earlier, compute_);
+  }
 }
 
 const ScoreFits& ScoreModel::fits(const Statistics& statistics) const {
@@ -113,6 +130,10 @@ std::unique_ptr<PieceObserver> ScoreModel::begin_piece(const Piece& piece,
     return nullptr;
   }
   if (pass_ == 2) return add_effects_of(piece, statistics);
+  if (pass_ == 3) {
+    add_joint_losses_of(piece, statistics);
+    return nullptr;
+  }
   std::vector<Index> queries = queries_.queries_of(piece);
   if (queries.empty()) return nullptr;
   return std::make_unique<ScoreCollector>(
@@ -132,10 +153,19 @@ std::unique_ptr<PieceObserver> ScoreModel::add_effects_of(const Piece& piece,
   return effects_->add_losses(piece, block, statistics);
 }
 
+void ScoreModel::add_joint_losses_of(const Piece& piece, DocumentStatistics& statistics) {
+  if (!effect_documents_.joint.contains(piece.document) || joint_ == nullptr ||
+      piece.tokens.size() < 2) {
+    return;
+  }
+  joint_->add_losses(piece, document_block(piece.document, corpus_->n_document()), statistics);
+}
+
 std::vector<ResultsGroup> ScoreModel::finish(const Statistics& statistics) const {
   const ScoreFits& fitted = fits(statistics);
   ResultsGroup group = score_results(*data_, fitted, settings_.n_bootstrap, settings_.seed);
   add_effects(statistics, settings_.n_bootstrap, settings_.seed, group);
+  add_joint_losses(statistics, settings_.n_bootstrap, settings_.seed, group);
   add_surprises(statistics, group);
   add_head_texts(group);
   return {std::move(group)};
@@ -159,7 +189,8 @@ std::uint64_t score_memory(const RunShape& run) {
   const std::uint64_t effects =
       options.n_effect == 0
           ? 0
-          : ScoreEffects::bytes(config, run.n_token, run.n_thread, run.settings.engines);
+          : std::max(ScoreEffects::bytes(config, run.n_token, run.n_thread, run.settings.engines),
+                     JointReplacement::bytes(config, run.n_token, run.n_thread));
   return statistics + std::max({ScoreCollector::bytes(config, run.n_token, n_feature),
                                 score_fit_bytes(config, run.n_token, n_query, n_feature), effects});
 }

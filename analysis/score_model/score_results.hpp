@@ -16,6 +16,10 @@ ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, std::si
 void add_effects(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
                  ResultsGroup& group);
 
+/// Adds losses with many heads replaced at once; nothing if no document was run so.
+void add_joint_losses(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
+                      ResultsGroup& group);
+
 /// Adds where each head's attention is furthest from its model; nothing if no document was run.
 void add_surprises(const Statistics& statistics, ResultsGroup& group);
 

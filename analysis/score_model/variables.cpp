@@ -80,6 +80,15 @@ VariableTable make_score_variables() {
        "of the model as it is; the documents of effect_explained",
        own_definition, documents},
       Declaration::count("effect_documents", "", "Documents of effect_explained"),
+      {"joint_loss", "replacement share", "nats",
+       "Loss per predicted token with this share of all heads, rounded down to whole heads, "
+       "replaced at once: attention at queries from the third token on by its model with all "
+       "features, or the head's output by its mean over tokens. Heads in ascending order of the "
+       "rise of the loss when the head's attention alone is replaced by its model, on the "
+       "documents of effect_explained; losses on joint_documents other documents of odd number",
+       "Hayes, Li & Andreas 2026 (heads replaced by programs)", documents},
+      Declaration::count("joint_documents", "",
+                         "Documents of joint_loss, none of them one of effect_explained"),
       {"attends_text", "layer head", "1",
        "What the head attends by, in words: the families whose family_gain has an interval above "
        "0.02, and the terms with the largest coefficient_pull",

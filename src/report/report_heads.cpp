@@ -291,6 +291,26 @@ json types(const Results& results, const std::vector<Presentation>& presentation
           {"primary", primary}};
 }
 
+// Flags by head with more than two meanings but the heads' types: by head, a place in the names.
+json categories(const Results& results, const HeadShape& shape) {
+  json found = json::array();
+  for (const ResultsGroup& group : results.groups) {
+    if (group.name.find('/') != std::string::npos) continue;
+    for (const Variable& variable : group.variables) {
+      if (variable.type != Variable::Type::flag || variable.name == primary_type_variable ||
+          variable.flag_meanings.size() < 3 || n_head_slice(group, variable, shape) != 1) {
+        continue;
+      }
+      found.push_back({{"name", one_line(variable.name)},
+                       {"about", one_line(variable.long_name)},
+                       {"names", json_texts(variable.flag_meanings)},
+                       {"colours", category_colours(variable.flag_meanings)},
+                       {"values", json_numbers(variable.values.values)}});
+    }
+  }
+  return found;
+}
+
 // For each head, its types with the score, baseline and threshold of each, and notes.
 json reasons(const Results& results, const std::vector<Presentation>& presentations,
              const HeadShape& shape) {
@@ -439,6 +459,7 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
                      {"sequential", continuous_colours(ColourScale::sequential)},
                      {"diverging", continuous_colours(ColourScale::diverging)},
                      {"types", types(results, presentations, *shape)},
+                     {"categories", categories(results, *shape)},
                      {"reasons", reasons(results, presentations, *shape)},
                      {"examples", examples(results, *shape)},
                      {"summaries", summaries},

@@ -5,12 +5,15 @@
 
 #include "files/hdf5_file.hpp"
 #include "headscope/model.hpp"
+#include "headscope/random.hpp"
 #include "headscope/tokenizer.hpp"
 #include "results/statistics_file.hpp"
+#include "score_model/effects.hpp"
 #include "score_model/score_model.hpp"
 #include "support/passes.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/token_corpus.hpp"
 
 namespace headscope {
 namespace {
@@ -83,6 +86,32 @@ TEST_F(PlantedScores, PlantedHeadsAttendByWhatWasPlanted) {
   EXPECT_THAT(said, testing::HasSubstr("; this keeps 99.9 % of what the head does to the loss"));
 }
 
+TEST_F(PlantedScores, HeadsThatPredictRepeatedTokensKeepTheirEffect) {
+  std::vector<TokenIds> documents(32);
+  for (std::size_t d = 0; d < documents.size(); ++d) {
+    const CounterRandom random(11, d);
+    for (std::uint64_t i = 0; i < 60; ++i) {
+      documents[d].push_back(static_cast<TokenId>(10 + random.below(500, i % 30)));
+    }
+  }
+  const test::TemporaryDirectory folder;
+  test::write_token_corpus(folder.file("tokens.h5"), documents);
+  const Corpus repeated({folder.file("tokens.h5")}, &tokenizer_, {});
+  settings_.own<ScoreModelOptions>() = {.n_query = 400, .n_effect = 4, .features = ""};
+  const ResultsGroup group =
+      test::Passes(analysis_, {model_, &repeated, settings_}).results_of_all().front();
+  const auto full = static_cast<std::size_t>(*group.dimension("step").place_of("full"));
+  const Array& effect = group.values("effect_explained");
+  EXPECT_GE(effect(full, Index{0}, Index{0}), 0.95) << "the token before";
+  EXPECT_GE(effect(full, Index{1}, Index{0}), 0.95) << "induction";
+  const Variable& attends_by = group.variable("attends_by");
+  const auto family = [&](Index layer, Index head) {
+    return attends_by.flag_meanings.at(static_cast<std::size_t>(attends_by.values(layer, head)));
+  };
+  EXPECT_EQ(family(0, 0), "position");
+  EXPECT_EQ(family(1, 0), "repetition");
+}
+
 TEST_F(PlantedScores, SurprisesAreQueriesOfOddDocumentsInOrderOfTheirDivergence) {
   const ResultsGroup group = make().results_of_all().front();
   const Array &document = group.values("surprise_document"),
@@ -115,10 +144,34 @@ TEST_F(PlantedScores, SurprisesAreQueriesOfOddDocumentsInOrderOfTheirDivergence)
   EXPECT_GE(document.values[5], 0) << "a head that reads punctuation has surprises";
 }
 
+TEST_F(PlantedScores, ManyHeadsAtOnceCostLessOnTheirModelsThanAtTheirMeans) {
+  const ResultsGroup group = make().results_of_all().front();
+  const Array& loss = group.values("joint_loss");
+  ASSERT_EQ(loss.shape, (Shape{2, 5})) << "replacement, share";
+  EXPECT_EQ(loss(Index{0}, Index{0}), loss(Index{1}, Index{0})) << "no head is replaced";
+  for (Index share = 1; share < 5; ++share) {
+    EXPECT_LT(loss(Index{0}, share), loss(Index{1}, share)) << share;
+  }
+  EXPECT_EQ(group.scalar("joint_documents"), 4);
+}
+
+TEST(EffectDocuments, OfManyHeadsAreOddAndNotThoseOfSingleHeads) {
+  const EffectDocuments documents(41, 7, 3);
+  EXPECT_EQ(documents.single.size(), 7);
+  EXPECT_EQ(documents.joint.size(), 7);
+  for (const std::uint64_t document : documents.joint) {
+    EXPECT_EQ(document % 2, 1);
+    EXPECT_FALSE(documents.single.contains(document));
+  }
+  EXPECT_EQ(EffectDocuments(20, 7, 3).joint.size(), 3) << "those left";
+  EXPECT_TRUE(EffectDocuments(20, 16, 3).joint.empty());
+}
+
 TEST_F(PlantedScores, WithoutEffectDocumentsNoHeadIsReplaced) {
   settings_.own<ScoreModelOptions>().n_effect = 0;
   const ResultsGroup group = make().results_of_all().front();
   EXPECT_FALSE(group.has("effect_explained"));
+  EXPECT_FALSE(group.has("joint_loss"));
   EXPECT_TRUE(group.has("family_gain"));
 }
 
@@ -187,6 +240,22 @@ TEST(ScoreModelProgram, TypesNameTheFeaturesOfTheStepLabel) {
   EXPECT_GT(explained.values[8 * label], 0.95);
   EXPECT_TRUE(std::isnan(explained.values[8 * label + 3]));
   EXPECT_FALSE(std::isnan(explained.values[8 * position + 3]));
+}
+
+/// Runs the program on the planted model and compares with NumPy.
+TEST(ScoreModelReference, LossesWithOneAndManyHeadsReplacedAgree) {
+  const test::TemporaryDirectory folder;
+  const std::string model = score_data_file("planted-model.h5"),
+                    corpus = score_data_file("stories.conllu");
+  const test::Finished run = test::run_headscope(
+      {"run", "--model", model, "--corpus", corpus, "--analyses", "score_model", "--max-documents",
+       "16", "--score-queries", "200", "--score-effect-documents", "3", "--bootstrap", "40",
+       "--quiet", "--output", folder.path()});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const test::Finished check = test::run_program(
+      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/score_joint_check.py",
+       folder.file("results.h5"), model, corpus, "16", "200", "3"});
+  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
 }
 
 /// Runs the program on the default model and compares with NumPy.

@@ -6,6 +6,7 @@ calibration.py measures them closely; docs/calibration.md has its table.
 """
 
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -14,6 +15,7 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 import calibration  # noqa: E402
+import score_truth  # noqa: E402
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data")
 BINARY = sys.argv.pop(1)
@@ -54,6 +56,36 @@ class Calibration(unittest.TestCase):
         for name, found in calibration.untrained_types(self.runs, self.documents, self.fields, seeds=1).items():
             for kind in ("syntactic", "coreference", "long_range", "induction", "positional", "semantic"):
                 self.assertNotRegex(found, rf"\b{kind}\b", name)
+
+    def test_words_shuffled_over_trees_gain_nothing_by_syntax_and_coreference(self):
+        found = score_truth.gains(self.runs, calibration.shuffled_words, self.documents, self.fields, 2 if THOROUGH else 1, 400)
+        for family in ("syntax", "coreference"):
+            above, n_head = map(int, re.match(r"(\d+) of (\d+),", found[f"{family} gain above {score_truth.LARGEST_GAIN}"]).groups())
+            self.assertLessEqual(above, n_head / 20, found)
+
+    def test_word_class_gains_more_than_syntax_may_by_shuffled_words(self):
+        with score_truth.run(self.runs, self.documents, self.fields, 400, bootstrap=0) as results:
+            group = results["score_model"]
+            gain = group["family_gain"][score_truth.names(group, "family").index("word_class")]
+        self.assertGreater((gain > score_truth.LARGEST_GAIN).mean(), 0.25)
+
+    @thorough
+    def test_untrained_heads_attend_by_no_family_but_their_scores_out_of_context(self):
+        found = score_truth.untrained(self.runs, self.documents, self.fields, 1, 400)
+        small = [each for each in found if not each.startswith("6 layers")]
+        for shape in small:
+            self.assertIn("none attends by a family", found[shape])
+        # Scores of random embeddings grow with the width: heads of the first layers attend by just these.
+        for said in found.values():
+            self.assertLessEqual(set(re.findall(r"attend by (\w+)", said)), {"lexical"}, found)
+
+    def test_two_halves_of_a_corpus_agree_on_families(self):
+        documents, _ = calibration.read_documents([os.path.join(DATA, "stories.conllu")])
+        found = score_truth.halves(self.runs, documents[:2 * N_DOCUMENT], self.fields, 1000)
+        for agreement in found.values():
+            same, of = map(int, agreement.split(" of "))
+            self.assertGreaterEqual(of, 30, found)
+            self.assertGreaterEqual(same, 0.85 * of, found)
 
     def test_p_values_are_uniform_where_head_and_baseline_change_places(self):
         found = calibration.swapped_tests(self.runs, self.documents, self.fields, seeds=20)

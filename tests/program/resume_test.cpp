@@ -103,6 +103,31 @@ TEST(Resume, AfterKillsInEveryPassGivesTheSameNumbersToTheLastBit) {
   EXPECT_FALSE(fs::exists(output + "/shards"));
 }
 
+TEST(Resume, OfModelsOfAttentionAfterKillsGivesTheSameNumbersToTheLastBit) {
+  const TemporaryDirectory folder;
+  const auto arguments = [&](const std::string& output, const Words& more = {}) {
+    Words words = resumable_arguments(
+        output, {"--score-queries", "60", "--score-effect-documents", "2", "--quiet"});
+    replace(words, "--analyses", "score_model");
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const std::string whole = folder.file("whole"), output = folder.file("out");
+  const Finished expected = test::run_headscope(arguments(whole));
+  ASSERT_EQ(expected.exit_status, 0) << expected.err;
+  for (int pass = 2; pass <= 4; ++pass) {
+    const Finished killed =
+        run_until(saved_file(output, pass), SIGKILL, arguments(output, {"--resume"}));
+    ASSERT_EQ(killed.exit_status, 128 + SIGKILL) << killed.err;
+    ASSERT_FALSE(fs::exists(output + "/results.h5"));
+  }
+  const Finished finished = test::run_headscope(arguments(output, {"--resume"}));
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  const Results results = read_results(output + "/results.h5");
+  EXPECT_TRUE(results.group("score_model").has("joint_loss"));
+  EXPECT_EQ(first_difference(results, read_results(whole + "/results.h5")), "");
+}
+
 TEST(Resume, AloneTakesTheOptionsOfTheRunAndInspectSaysSo) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out");

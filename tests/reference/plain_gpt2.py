@@ -146,8 +146,9 @@ class Pass:
     `head_output` [head, token, d_model] and `mlp_output` [token, d_model]; `embedding` and `resid`, the first and the last
     residual stream, and `logits` [token, vocabulary]."""
 
-    def __init__(self, model, tokens, edit=lambda layer, z: z):
-        """`edit(layer, z)` returns the z that enters the layer's output projection."""
+    def __init__(self, model, tokens, edit=lambda layer, z: z, attend=lambda layer, pattern: pattern):
+        """`attend(layer, pattern)` returns the pattern that mixes the values, `edit(layer, z)` the z that enters the layer's output
+        projection."""
         T, n_head = len(tokens), model["n_head"]
         self.tokens, self.v, self.z, self.pattern, self.head_output = np.asarray(tokens), [], [], [], []
         self.mlp_output = []
@@ -160,6 +161,7 @@ class Pass:
             scores[:, np.triu(np.ones((T, T), bool), 1)] = -np.inf
             pattern = np.exp(scores - scores.max(-1, keepdims=True))
             pattern /= pattern.sum(-1, keepdims=True)
+            pattern = attend(layer, pattern)
             z = edit(layer, pattern @ v)
             head_output = z @ model[name + "attn.c_proj.weight"].reshape(n_head, z.shape[-1], -1)
             for values, value in ((self.v, v), (self.z, z), (self.pattern, pattern), (self.head_output, head_output)):

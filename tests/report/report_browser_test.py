@@ -147,6 +147,18 @@ class HeadMap(InABrowser):
             .match(/\\d+/g).map(Number)""")
         self.assertGreater(red, green + blue, "the largest of a diverging scale is red")
 
+    def test_colours_by_what_heads_attend_by(self):
+        self.choose("#head-map-score", "attends by")
+        self.assertEqual(self.texts("#head-map td button"), ["·", "Po", "Po", "Wo", "·", "Po"])
+        self.assertEqual(self.texts("#head-map-legend li"), ["· none 2", "Po position 3", "Wo word class 1"])
+        self.assertIn("The family with the largest gain.", self.text("#head-map-legend"))
+        self.assertEqual(self.browser.evaluate(f"document.querySelector('#head-map [data-head-index=\"{L0H1}\"]').title"),
+                         "L0H1: attends by position")
+        self.browser.click("#head-map-legend li:nth-child(3) button")
+        self.assertEqual(self.dimmed(), [0, 1, 2, 4, 5])
+        self.choose("#head-map-score", "type")
+        self.assertEqual(self.dimmed(), [])
+
     def test_one_extreme_head_does_not_flatten_the_scale(self):
         high = self.browser.evaluate("""scoreScale({ values: [...Array(99).fill(0).map((_, i) => i / 98), 1000] }).high""")
         self.assertLessEqual(high, 1)  # the 98th of 100 parts

@@ -63,6 +63,12 @@ class RunReport(unittest.TestCase):
             family = "none" if name == "no family" else name.replace(" ", "_")
             self.assertEqual(int(count), (attends_by[()] == names[family]).sum(), name)
 
+    def test_the_map_can_be_coloured_by_what_heads_attend_by(self):
+        data = self.results["score_model/attends_by"]
+        category = self.browser.evaluate("headData.categories.find(({ name }) => name === 'attends_by')")
+        self.assertEqual(category["values"], data[()].ravel().tolist())
+        self.assertEqual(category["names"], data.attrs["flag_meanings"].split())
+
     def test_effect_sentence(self):
         increase = self.results["pruning/loss_increase"][0].ravel()
         head, rise = re.search(r"(L\d+H\d+) matters most: without it the loss rises by ([\d.]+) nats", self.sentences["Effect."]).groups()

@@ -159,6 +159,9 @@ ResultsGroup classification() {
                                "On repeated text it attends to what followed the last time."});
   Array unexplained({2, 2, 3});
   unexplained(1, 1, 2) = 1;  // induction, L1H2
+  group.add(Declaration::flag("attends_by", "layer head", {"none", "position", "word_class"},
+                              "The family with the largest gain"),
+            std::vector<double>{0, 1, 1, 2, 0, 1});
   group.add(Declaration::flag("unexplained", "head_type layer head", {"no", "yes"}, "Unexplained"),
             unexplained);
   return group;

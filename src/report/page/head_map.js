@@ -1,8 +1,8 @@
-// The summary's map of all heads, coloured by their types or by a score.
+// The summary's map of all heads, coloured by their types, by what they attend by, or by a score.
 
 const headMap = {
   buttons: [],
-  type: null, // the type chosen in the legend
+  chosen: null, // whether a head is of the kind chosen in the legend
   found: null, // the head indices that the search found
 
   build(place) {
@@ -11,7 +11,7 @@ const headMap = {
     place.querySelector("table").classList.toggle("small", headData.layers > 15 || headData.heads > 12);
     this.legend = element("div", { id: "head-map-legend" });
     makeGrid(place, this.buttons, headData.heads);
-    if (!headData.types && headData.scores.length === 0) return;
+    if (!headData.types && headData.categories.length === 0 && headData.scores.length === 0) return;
     const menu = scoreMenu(), labels = labelMenu();
     const choose = () => {
       fillLabels(labels, menu.value);
@@ -26,10 +26,14 @@ const headMap = {
   },
 
   colour(choice) {
-    this.type = null;
+    this.chosen = null;
+    const category = categoryOf(choice);
     if (choice === "type") {
       this.buttons.forEach(paintTypes);
       this.legend.replaceChildren(typeLegend());
+    } else if (category) {
+      this.buttons.forEach((cell, headIndex) => paintCategory(cell, headIndex, category));
+      this.legend.replaceChildren(categoryLegend(category));
     } else {
       const score = headData.scores[Number(choice)];
       const scale = scoreScale(score);
@@ -39,8 +43,8 @@ const headMap = {
     this.dim();
   },
 
-  choose(type) {
-    this.type = type;
+  choose(chosen) {
+    this.chosen = chosen;
     this.dim();
   },
 
@@ -50,7 +54,7 @@ const headMap = {
   },
 
   dim() {
-    const chosen = (headIndex) => (this.type === null || hasType(headIndex, this.type))
+    const chosen = (headIndex) => (this.chosen === null || this.chosen(headIndex))
       && (this.found === null || this.found.has(headIndex));
     this.buttons.forEach((cell, headIndex) => cell.classList.toggle("dimmed", !chosen(headIndex)));
   },
@@ -74,13 +78,18 @@ function nameCell(cell, headIndex, meaning) {
   cell.setAttribute("aria-label", `${headName(headIndex)}, ${meaning}`);
 }
 
-function typeMark(name) {
+// Two letters for a name that no earlier one of the names has.
+function nameMark(name, names) {
   const marks = [];
-  for (const each of headData.types.names) {
+  for (const each of names) {
     const own = Array.from(each.slice(1), (letter) => each.charAt(0).toUpperCase() + letter);
     marks.push(own.find((mark) => !marks.includes(mark)) ?? each);
   }
-  return marks[headData.types.names.indexOf(name)];
+  return marks[names.indexOf(name)];
+}
+
+function typeMark(name) {
+  return nameMark(name, headData.types.names);
 }
 
 // A head's types, the main one first.
@@ -106,26 +115,60 @@ function paintTypes(cell, headIndex) {
   nameCell(cell, headIndex, held.map((type) => meaning(names[type])).join(", ") || "no type");
 }
 
-function typeLegend() {
-  const { names, colours, flags } = headData.types;
+// A button for each kind that some head is of; a kind is a mark, a name and whether a head is of it.
+function kindLegend(label, kinds) {
   const entries = [];
-  const add = (type, mark, name, count) => {
-    if (count === 0) return;
+  for (const { mark, name, holds } of kinds) {
+    const count = headMap.buttons.filter((cell, headIndex) => holds(headIndex)).length;
+    if (count === 0) continue;
     const entry = toggleButton("", (pressed) => {
       for (const other of entries) if (other !== entry) other.setAttribute("aria-pressed", false);
-      headMap.choose(pressed ? type : null);
+      headMap.choose(pressed ? holds : null);
     }, { title: "Show only these heads" });
     entry.append(mark, ` ${name} ${count}`);
     entries.push(entry);
-  };
-  names.forEach((name, type) => add(type,
-    paint(element("span", { class: "mark" }, typeMark(name)), colours[type]), spaced(name),
-    flags.filter((held) => held.includes(type)).length));
-  add(-1, element("span", { class: "mark" }, "·"), "no type", flags.filter((held) => held.length === 0).length);
+  }
+  return element("ul", { class: "legend", "aria-label": label }, ...entries.map((entry) => element("li", {}, entry)));
+}
+
+function markOf(text, colour) {
+  const mark = element("span", { class: "mark" }, text);
+  return colour ? paint(mark, colour) : mark;
+}
+
+function typeLegend() {
+  const { names, colours } = headData.types;
+  const kinds = names.map((name, type) => ({ mark: markOf(typeMark(name), colours[type]), name: spaced(name),
+    holds: (headIndex) => hasType(headIndex, type) }));
+  kinds.push({ mark: markOf("·"), name: "no type", holds: (headIndex) => hasType(headIndex, -1) });
   const hatched = headData.types.unexplained.some((types) => types.length > 0)
     ? element("p", { class: "faint" }, element("span", { class: "mark unexplained legend-hatch" }, "\u00a0"), " hatched: the label does not explain what the head does for the loss") : null;
-  return element("div", {}, element("ul", { class: "legend", "aria-label": "Types; choose one to see its heads" },
-    ...entries.map((entry) => element("li", {}, entry))), hatched);
+  return element("div", {}, kindLegend("Types; choose one to see its heads", kinds), hatched);
+}
+
+// The category that an option of the menu stands for; none for the types and for scores.
+function categoryOf(choice) {
+  return choice.startsWith("category-") ? headData.categories[Number(choice.slice("category-".length))] : undefined;
+}
+
+function categoryMark({ names }, value) {
+  return names[value] === "none" ? "·" : nameMark(names[value], names);
+}
+
+function paintCategory(cell, headIndex, category) {
+  const value = category.values[headIndex];
+  const name = category.names[value];
+  cell.removeAttribute("style");
+  cell.replaceChildren(name === "none" ? "·" : paint(element("span", {}, categoryMark(category, value)), category.colours[value]));
+  nameCell(cell, headIndex, `${spaced(category.name)} ${spaced(name)}`);
+}
+
+function categoryLegend(category) {
+  const kinds = category.names.map((name, value) => ({
+    mark: markOf(categoryMark(category, value), name === "none" ? null : category.colours[value]),
+    name: spaced(name), holds: (headIndex) => category.values[headIndex] === value }));
+  return element("div", {}, kindLegend(`${spaced(category.name)}; choose one to see its heads`, kinds),
+    element("p", { class: "faint" }, `${category.about}.`));
 }
 
 // The power of ten by which cells are multiplied, so that small scores are not all near 0.
@@ -188,6 +231,7 @@ function variablesOf(indices) {
 function scoreMenu() {
   const menu = element("select", { id: "head-map-score" });
   if (headData.types) menu.append(element("option", { value: "type" }, "type"));
+  headData.categories.forEach(({ name }, index) => menu.append(element("option", { value: `category-${index}` }, spaced(name))));
   const option = (indices) => element("option", { value: indices[0] }, spaced(headData.scores[indices[0]].name));
   const listed = new Set(headData.sections.flatMap((section) => section.scores));
   for (const { title, scores } of headData.sections) {
@@ -209,7 +253,7 @@ function labelMenu() {
 
 function fillLabels(labels, choice) {
   const chosen = headData.scores[Number(choice)];
-  const indices = choice === "type" ? []
+  const indices = choice === "type" || categoryOf(choice) ? []
     : headData.scores.map((score, index) => index).filter((index) => headData.scores[index].anchor === chosen.anchor);
   labels.replaceChildren(...indices.map((index) => element("option", { value: index }, spaced(headData.scores[index].label || headData.scores[index].name))));
   labels.hidden = indices.length < 2;
@@ -221,7 +265,7 @@ function openingScore(menu) {
   const options = Array.from(menu.options, (option) => option.value);
   const difference = headData.types ? undefined : options.find((value) => {
     const score = headData.scores[Number(value)];
-    return score.name.endsWith("_difference") && score.values.some((each) => each);
+    return score?.name.endsWith("_difference") && score.values.some((each) => each);
   });
   return difference ?? options[0];
 }

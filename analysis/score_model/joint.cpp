@@ -1,0 +1,152 @@
+#include "score_model/joint.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "parallel.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t n_replaced_share = joint_shares.size() - 1;
+constexpr auto joint_step = static_cast<std::size_t>(ScoreStep::full);
+
+/// A document so many times, as sequences of their own.
+SequenceBatch copies(const TokenIds& tokens, std::size_t count) {
+  const SequenceBatch one = SequenceBatch::of_document(tokens);
+  SequenceBatch batch;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Index first = batch.n_column();
+    batch.tokens.insert(batch.tokens.end(), tokens.begin(), tokens.end());
+    batch.sequences.push_back({.first = first, .count = tokens.size()});
+    for (const SequenceBatch::Prediction& prediction : one.predictions) {
+      batch.predictions.push_back({first + prediction.column, prediction.target});
+    }
+  }
+  return batch;
+}
+
+}  // namespace
+
+std::vector<std::size_t> joint_order(const Statistics& statistics, const ModelConfig& config) {
+  std::vector<double> loss;
+  const BootstrapCounts whole(n_document_block, 1);
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    const Array total = statistics.total(score_loss_name(layer)).weighted_sum(whole);
+    for (Index head = 0; head < config.n_head; ++head) loss.push_back(total(head, joint_step));
+  }
+  std::vector<std::size_t> order(loss.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t head) { return loss[head]; });
+  return order;
+}
+
+JointReplacement::JointReplacement(const Model& model, const FeatureList& features,
+                                   const TokenTraits& traits, const ScoreFits& fits,
+                                   const Statistics& earlier, const ComputeContext& context)
+    : model_(model),
+      features_(features),
+      traits_(traits),
+      fits_(fits),
+      context_(context),
+      forward_(model, context) {
+  const std::vector<std::size_t> order = joint_order(earlier, model.config);
+  place_.resize(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
+  for (Index layer = 0; layer < model.config.n_layer; ++layer) {
+    mean_z_.push_back(score_mean_z(earlier, layer));
+  }
+}
+
+bool JointReplacement::replaces(std::size_t share, Index layer, Index head) const {
+  const auto count =
+      static_cast<std::size_t>(joint_shares[share] * static_cast<double>(place_.size()));
+  return place_[layer * model_.config.n_head + head] < count;
+}
+
+void JointReplacement::replace_by_models(PieceModels& models, Index layer, const Matrix& qkv,
+                                         Matrix& z) const {
+  models.next_layer();
+  const ModelConfig& config = model_.config;
+  const Index d_head = config.d_head(), n_token = z.n_cols / n_replaced_share;
+  const blas::ConstView projections = qkv;
+  std::vector<float> lexical;
+  for (Index first = 0; first < config.n_head; first += n_logit_lane) {
+    const Index n_lane = std::min<Index>(n_logit_lane, config.n_head - first);
+    const LogitProblem problem = models.problem(first, lexical);
+    const LaneValues theta = coefficients_of(fits_, joint_step, layer, first, n_lane);
+    parallel_for(models.sample().queries.size(), std::vector<double>(),
+                 [&](std::size_t i, std::vector<double>& attention) {
+                   const Index query = models.sample().queries[i].query;
+                   attention.resize((query + 1) * n_logit_lane);
+                   model_attention(problem, theta, i, attention.data());
+                   for (Index lane = 0; lane < n_lane; ++lane) {
+                     const Index head = first + lane;
+                     const blas::ConstView values = projections.rows(config.v_row(head), d_head);
+                     for (std::size_t share = 1; share < joint_shares.size(); ++share) {
+                       if (!replaces(share, layer, head)) continue;
+                       const Index begin = (share - 1) * n_token;
+                       mix_values(values.cols(begin, n_token), attention.data() + lane, query + 1,
+                                  z.colptr(begin + query) + head * d_head);
+                     }
+                   }
+                 });
+  }
+}
+
+void JointReplacement::replace_by_means(Index layer, Matrix& z) const {
+  const Index d_head = model_.config.d_head(), n_token = z.n_cols / n_replaced_share;
+  for (Index column = 0; column < z.n_cols; ++column) {
+    for (Index head = 0; head < model_.config.n_head; ++head) {
+      if (!replaces(1 + column / n_token, layer, head)) continue;
+      std::copy_n(mean_z_[layer].memptr() + head * d_head, d_head,
+                  z.colptr(column) + head * d_head);
+    }
+  }
+}
+
+std::vector<double> JointReplacement::losses(const Piece& piece, const ForwardChange& change) {
+  const SequenceBatch batch = copies(piece.tokens, n_replaced_share);
+  const TokenLoss loss = forward_.loss(forward_.run(batch, {}, change), batch);
+  const std::size_t n_predicted = piece.tokens.size() - 1;
+  std::vector<double> sums;
+  for (std::size_t i = 0; i < n_replaced_share; ++i) {
+    const auto begin = loss.nll.begin() + static_cast<std::ptrdiff_t>(i * n_predicted);
+    sums.push_back(
+        std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(n_predicted), double{0}));
+  }
+  return sums;
+}
+
+void JointReplacement::add_losses(const Piece& piece, std::size_t block,
+                                  DocumentStatistics& statistics) {
+  if (piece.index == 0) ++statistics.sum(joint_documents_name, {n_document_block})(block);
+  statistics.sum(joint_tokens_name, {n_document_block})(block) +=
+      static_cast<double>(piece.tokens.size() - 1);
+  Array& sums =
+      statistics.sum(joint_loss_name, {n_document_block, n_joint_replacement, joint_shares.size()});
+  const double clean = forward_.loss(forward_.run(piece.tokens), piece.tokens).sum();
+  PieceModels models(model_, features_, traits_, context_, piece, block);
+  ForwardChange by_models, by_means;
+  by_models.z = [&](Index layer, const Matrix& qkv, Matrix& z) {
+    replace_by_models(models, layer, qkv, z);
+  };
+  by_means.z = [&](Index layer, const Matrix& /*qkv*/, Matrix& z) { replace_by_means(layer, z); };
+  for (const auto& [replacement, change] :
+       {std::pair{joint_score_model, &by_models}, {joint_mean, &by_means}}) {
+    const std::vector<double> of_shares = losses(piece, *change);
+    sums(block, replacement, std::size_t{0}) += clean;
+    for (std::size_t i = 0; i < of_shares.size(); ++i) {
+      sums(block, replacement, i + 1) += of_shares[i];
+    }
+  }
+}
+
+std::uint64_t JointReplacement::bytes(const ModelConfig& config, Index n_token, int n_thread) {
+  const Index n_column = n_replaced_share * n_token;
+  return Forward::bytes(config, n_column, false) + Forward::loss_bytes(config, n_column, n_thread) +
+         PieceModels::bytes(config, n_token) +
+         n_document_block * n_joint_replacement * joint_shares.size() * Statistics::sum_bytes;
+}
+
+}  // namespace headscope

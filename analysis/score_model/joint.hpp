@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "score_model/effects.hpp"
+#include "score_model/piece_models.hpp"
+
+/// The loss when many heads at once run on the models of their attention.
+namespace headscope {
+
+/// What heads are replaced by: attention by its model with all features, or z by its mean.
+inline constexpr std::size_t joint_score_model = 0, joint_mean = 1, n_joint_replacement = 2;
+/// Shares of all heads that are replaced.
+inline constexpr std::array<double, 5> joint_shares{0, 0.25, 0.5, 0.75, 1};
+
+/// Heads (layer * n_head + head) in ascending order of how much the loss rises when the head's
+/// attention alone is replaced by its model: by the sums of the pass of ScoreEffects.
+std::vector<std::size_t> joint_order(const Statistics& statistics, const ModelConfig& config);
+
+/// Runs documents with the first heads of the order replaced.
+class JointReplacement {
+ public:
+  /// All but `earlier` outlive it.
+  JointReplacement(const Model& model, const FeatureList& features, const TokenTraits& traits,
+                   const ScoreFits& fits, const Statistics& earlier, const ComputeContext& context);
+
+  /// Adds a piece's losses: one forward pass for share 0 and one for each other share and
+  /// replacement, those of a replacement as sequences of one batch.
+  void add_losses(const Piece& piece, std::size_t block, DocumentStatistics& statistics);
+
+  static std::uint64_t bytes(const ModelConfig& config, Index n_token, int n_thread);
+
+ private:
+  /// Whether a share, the first of them 0, replaces a head.
+  bool replaces(std::size_t share, Index layer, Index head) const;
+  void replace_by_models(PieceModels& models, Index layer, const Matrix& qkv, Matrix& z) const;
+  void replace_by_means(Index layer, Matrix& z) const;
+  /// Losses of the shares above 0, summed over predicted tokens.
+  std::vector<double> losses(const Piece& piece, const ForwardChange& change);
+
+  const Model& model_;
+  const FeatureList& features_;
+  const TokenTraits& traits_;
+  const ScoreFits& fits_;
+  const ComputeContext& context_;
+  Forward forward_;
+  std::vector<std::size_t> place_;  // of a head in the order
+  std::vector<Vector> mean_z_;      // by layer
+};
+
+/// Sums by block: of losses by replacement and share; of predicted tokens and documents.
+inline constexpr const char *joint_loss_name = "score_joint_loss",
+                            *joint_tokens_name = "score_joint_tokens",
+                            *joint_documents_name = "score_joint_documents";
+
+}  // namespace headscope

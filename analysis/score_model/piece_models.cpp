@@ -1,0 +1,64 @@
+#include "score_model/piece_models.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headscope {
+
+PieceModels::PieceModels(const Model& model, const FeatureList& features, const TokenTraits& traits,
+                         const ComputeContext& context, const Piece& piece, std::size_t block)
+    : model_(model), features_(features), context_(context) {
+  const PieceQueries all(piece, features,
+                         sampled_queries(piece.tokens.size(), piece.tokens.size(), 0, 0, 0));
+  sample_.add(all, block, traits);
+  numbers_.add(all.tokens);
+  numbers_.complete();
+  std::optional<TokenId> first;
+  if (piece.has_bos) first = piece.tokens.front();
+  stream_ = std::make_unique<LexicalStream>(model, first, numbers_.tokens(), context);
+}
+
+void PieceModels::next_layer() {
+  of_layer_ = stream_->next();
+  ++n_layer_done_;
+}
+
+LogitProblem PieceModels::problem(Index first, std::vector<float>& lexical) const {
+  lexical_scores(model_.config, n_layer_done_ - 1, of_layer_, numbers_, sample_, first, context_,
+                 lexical);
+  return {&sample_, &features_, lexical.data(), {}};
+}
+
+std::uint64_t PieceModels::bytes(const ModelConfig& config, Index n_token) {
+  const std::uint64_t n_pair = static_cast<std::uint64_t>(n_token) * n_token / 2;
+  return n_pair * (n_numeric_feature + n_logit_lane + 4) * sizeof(float) +
+         LexicalStream::bytes(config, n_token);
+}
+
+bool has_model(const ScoreFits& fits, std::size_t step, Index layer, Index head) {
+  return !std::isnan(fits.theta(step, layer, head, std::size_t{0}));
+}
+
+LaneValues coefficients_of(const ScoreFits& fits, std::size_t step, Index layer, Index first,
+                           Index n_lane) {
+  const std::size_t n_feature = fits.theta.shape[3];
+  LaneValues theta(n_feature * n_logit_lane, 0);
+  for (std::size_t f = 0; f < n_feature; ++f) {
+    for (Index l = 0; l < n_lane; ++l) {
+      const double value = fits.theta(step, layer, first + l, f);
+      theta[f * n_logit_lane + l] = std::isnan(value) ? 0 : value;
+    }
+  }
+  return theta;
+}
+
+void mix_values(blas::ConstView values, const double* weights, Index n_key, float* to) {
+  std::fill_n(to, values.n_row, 0.0F);
+  for (Index key = 0; key < n_key; ++key) {
+    const auto weight = static_cast<float>(weights[key * n_logit_lane]);
+    const float* const value = values.data + key * values.stride;
+    for (Index i = 0; i < values.n_row; ++i) to[i] += weight * value[i];
+  }
+}
+
+}  // namespace headscope

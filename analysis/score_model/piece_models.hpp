@@ -1,0 +1,52 @@
+#pragma once
+
+#include <vector>
+
+#include "score_model/collect.hpp"
+
+/// Models of the attention of all queries of a piece, for passes that replace attention by them.
+namespace headscope {
+
+/// The features of all queries q >= 2 of a piece, and its heads' scores out of context, a layer at
+/// a time.
+class PieceModels {
+ public:
+  /// All but the piece outlive it.
+  PieceModels(const Model& model, const FeatureList& features, const TokenTraits& traits,
+              const ComputeContext& context, const Piece& piece, std::size_t block);
+
+  const FitSample& sample() const { return sample_; }
+  /// Goes to the next layer, at first to layer 0.
+  void next_layer();
+  /// The problem of up to eight heads of the layer, without what they attend to.
+  /// @param first    the first head.
+  /// @param lexical  pair x n_logit_lane, overwritten; outlives the problem.
+  LogitProblem problem(Index first, std::vector<float>& lexical) const;
+
+  static std::uint64_t bytes(const ModelConfig& config, Index n_token);
+
+ private:
+  const Model& model_;
+  const FeatureList& features_;
+  const ComputeContext& context_;
+  FitSample sample_;
+  TokenNumbers numbers_;
+  std::unique_ptr<LexicalStream> stream_;
+  Index n_layer_done_ = 0;
+  LexicalLayer of_layer_;
+};
+
+/// Whether a head has a model of a step.
+bool has_model(const ScoreFits& fits, std::size_t step, Index layer, Index head);
+
+/// A step's coefficients of up to eight heads; 0 where a head has no model.
+LaneValues coefficients_of(const ScoreFits& fits, std::size_t step, Index layer, Index first,
+                           Index n_lane);
+
+/// to = sum over keys of weight times value.
+/// @param values   d_head x at least n_key.
+/// @param weights  of the keys, n_logit_lane apart.
+/// @param to       d_head.
+void mix_values(blas::ConstView values, const double* weights, Index n_key, float* to);
+
+}  // namespace headscope

@@ -1,0 +1,95 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "headscope/results.hpp"
+#include "score_model/score_report.hpp"
+#include "score_model/variables.hpp"
+
+namespace headscope {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double no_effect = std::numeric_limits<double>::quiet_NaN();
+
+/// Six heads; L0H2 has no measurable effect, and of the others L0H0 and L1H0 have a label.
+ResultsGroup six_heads() {
+  ResultsGroup group;
+  group.name = "score_model";
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add_dimension(Dimension::count("head", 3));
+  group.add_dimension(
+      Dimension::labels("step", {"sink", "label", "position", "lexical", "features", "full"}));
+  group.add_dimension(Dimension::labels("replacement", {"score_model", "mean"}));
+  group.add_dimension(Dimension::numbers("share", {0, 0.25, 0.5, 0.75, 1}));
+  const VariableTable& variables = score_variables();
+  const auto add = [&](const char* name, Array values) {
+    group.add(variables[name], std::move(values));
+  };
+  Array explained({6, 2, 3}, 0.3);
+  for (std::size_t i = 30; i < 36; ++i) explained.values[i] = 0.6;  // full
+  add("deviance_explained_beyond_sink", explained);
+  add("attends_by", Array({2, 3}, {1, 1, 0, 4, 1, 3}));
+  add("effect_explained",
+      Array({6, 2, 3}, {0.1, 0.1, no_effect, 0.1, 0.1, 0.1,                    // sink
+                        0.5, no_effect, no_effect, 0.2, no_effect, no_effect,  // label
+                        0.6, 0.7, no_effect, 0.1, 0.1, 0.1,                    // position
+                        0.7, 0.7, no_effect, 0.1, 0.1, 0.1,                    // lexical
+                        0.8, 0.8, no_effect, 0.4, 0.1, 0.1,                    // features
+                        0.9, 0.9, no_effect, 0.55, 0.3, 0.2}));                // full
+  add("mean_replacement_increase", Array({2, 3}, {0.1, 0.2, 0.9, 0.1, 0.04, 0.3}));
+  add("joint_loss", Array({2, 5}, {1, 1.25, 1.5, 1.75, 2, 1, 2.5, 3, 3.5, 4}));
+  add("joint_documents", Array(Shape{}, 7));
+  return group;
+}
+
+std::map<std::string, std::string> score_lines(ResultsGroup group) {
+  Results results;
+  results.groups.push_back(std::move(group));
+  std::map<std::string, std::string> said;
+  for (const Finding& finding : score_presentation().describe(results).findings) {
+    said[finding.about] = finding.text;
+  }
+  return said;
+}
+
+TEST(ScoreModelLines, CountHeadsThatKeepHalfByLabelByPositionAndByTheFullModel) {
+  EXPECT_EQ(score_lines(six_heads())["Effects explained"],
+            "With its attention replaced by a model of it, a head keeps at least half of its "
+            "effect on the loss: by the features that its label names in 1 of the 2 that have a "
+            "label, by position in 2, by all features in 3, of 5 heads with a measurable effect.");
+}
+
+TEST(ScoreModelLines, NameHeadsWithLargeEffectsThatNothingExplains) {
+  EXPECT_EQ(score_lines(six_heads())["Effects that no feature explains"],
+            "Of 2 heads with a measurable effect the model with all features keeps less than half "
+            "of it: L1H2 (0.3 nats), L1H1 (0.04 nats).");
+}
+
+TEST(ScoreModelLines, CountHeadsByFamily) {
+  EXPECT_THAT(score_lines(six_heads())["What heads attend by"],
+              HasSubstr("What the 6 heads attend by: 3 by position, 1 by repetition, 1 by word "
+                        "class, 1 by no family measurably."));
+}
+
+TEST(ScoreModelLines, GiveTheLossWithManyHeadsReplaced) {
+  EXPECT_EQ(score_lines(six_heads())["Many heads at once"],
+            "With half of the heads at once on the models of their attention, those first that "
+            "lose least by it, the loss is 1.5 nats, with all of them 2; without their models, at "
+            "their mean outputs, 3 and 4, and with no head replaced 1, on 7 documents.");
+}
+
+TEST(ScoreModelLines, WithoutEffectsSayNothingOfThem) {
+  ResultsGroup group = six_heads();
+  std::erase_if(group.variables, [](const Variable& variable) {
+    return variable.name.starts_with("effect") || variable.name.starts_with("joint");
+  });
+  const auto said = score_lines(std::move(group));
+  EXPECT_FALSE(said.contains("Effects explained"));
+  EXPECT_FALSE(said.contains("Many heads at once"));
+}
+
+}  // namespace
+}  // namespace headscope
