@@ -127,7 +127,7 @@ Graph circuit_graph(const ResultsGroup& group, std::vector<CircuitEdge> edges,
       graph.nodes.back().kind = node_kind(node, layout, types, graph);
     }
     graph.edges.push_back({*place[edge.node], *place[layout.owner(edge.port)],
-                           kinds.find(layout.kind(edge.port)), edge.change});
+                           kinds.find(layout.kind(edge.port)), edge.change.value});
   }
   return graph;
 }

@@ -10,6 +10,7 @@
 #include "headscope/resampling.hpp"
 #include "induction.hpp"
 #include "pair_batches.hpp"
+#include "paths/circuit_size.hpp"
 #include "paths/repeated_tokens.hpp"
 #include "paths/results.hpp"
 #include "paths/sums.hpp"
@@ -37,7 +38,7 @@ const AnalysisInfo paths_info{
 
 /// Pass 0 sums what nodes write for its mean over each task; pass 1 takes the first-order effect of
 /// every edge; pass 2 ablates the largest exactly and runs circuits of 0, 1, 2, 4, ... edges; the
-/// others narrow down how few edges keep most of the margin.
+/// others narrow down from how many edges on circuits keep most of the margin.
 class Paths : public TaskAnalysis {
  public:
   explicit Paths(const AnalysisContext& context)
@@ -67,8 +68,7 @@ class Paths : public TaskAnalysis {
     if (pass > 0) read_means(earlier);
     for (std::size_t task = 0; pass >= exact_pass && task < tasks_.size(); ++task) {
       plans_.emplace_back(earlier, task, graph_, settings_);
-      const CircuitSize size(earlier, task, graph_.n_edge());
-      sizes_.push_back(size.is_known() ? size.next() : std::vector<Index>());
+      sizes_.push_back(CircuitSize(earlier, task, graph_.n_edge(), settings_).next());
     }
   }
 
@@ -305,9 +305,12 @@ class Paths : public TaskAnalysis {
     };
     if (pass_ > exact_pass) {
       Array& sum = statistics.sum(names.narrowed(pass_ - exact_pass - 1),
-                                  {CircuitSize::n_point(graph_.n_edge())});
+                                  {n_document_block, CircuitSize::n_point(graph_.n_edge())});
       for (std::size_t i = 0; i < circuits.size(); ++i) {
-        for (const double margin : margins_in(circuits[i])) sum(i) += margin;
+        const std::vector<double> margins = margins_in(circuits[i]);
+        for (std::size_t pair = 0; pair < run.count; ++pair) {
+          sum(block_of(run, pair), i) += margins[pair];
+        }
       }
       return sequences.n_column();
     }
@@ -363,7 +366,8 @@ std::uint64_t memory(const RunShape& run) {
                           2 * config.n_ctx, CircuitForward::columns_at_once(config));
   // Of each task: sums of all edges; those of one batch and the resamples of one result; plans and
   // results; replacements.
-  const std::uint64_t by_block = n_document_block * (n_exact + n_circuit + 4),
+  const std::uint64_t n_narrowing = n_narrowing_pass * CircuitSize::n_point(graph.n_edge()),
+                      by_block = n_document_block * (n_exact + n_circuit + n_narrowing + 4),
                       of_task = 2 * n_edge * (Statistics::added_bytes + sizeof(float)) +
                                 (by_block + (config.n_layer + 1) * config.d_model +
                                  config.n_layer * config.d_z()) *

@@ -5,8 +5,10 @@
 #include <numeric>
 
 #include "base/number_text.hpp"
+#include "paths/circuit_size.hpp"
 #include "paths/paths.hpp"
 #include "paths/sums.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -68,19 +70,24 @@ const VariableTable path_variables{
      "in seeded random order; step is the number of edges kept; {replaced}; no value if the model "
      "is not shown to do the task (can_do)",
      circuit_discovery, by_pairs},
+    {"edge_margin", "task", "nats per pair",
+     "margin with all edges minus margin with none; {replaced}; no value if the model is not shown "
+     "to do the task (can_do)",
+     circuit_discovery, by_pairs},
     {"circuit_edges_90", "task", "count",
-     "fewest edges, the largest by |edge_first_order|, that keep 0.9 of the margin; found between "
-     "the steps of faithfulness by bisection; no value if the model is not shown to do the task "
-     "(can_do)",
-     circuit_discovery},
+     "smallest number of edges, the largest by |edge_first_order|, from which on faithfulness "
+     "stays at 0.9 or more: at the steps, and at the numbers between and beyond that four rounds "
+     "try; the interval keeps the order of the edges; no value unless the interval of edge_margin "
+     "lies above 0",
+     circuit_discovery, by_pairs},
     {"composition_correlation", "task kind", "1",
      "Spearman's rank correlation, over edges from a head to queries, keys or values of heads of "
      "later layers, between composition in the weights (circuits/composition) and "
      "|edge_first_order|",
      "Elhage et al. 2021; Syed et al. 2023"},
     {"composition_correlation_p", "task kind", "probability",
-     "one-sided p-value of composition_correlation: share of permutations of the effects between "
-     "the same two layers whose correlation is as large"},
+     "one-sided p-value of composition_correlation: share of random relabellings of the heads "
+     "within their layers, in the weights alone, whose correlation is as large"},
 };
 
 namespace {
@@ -145,7 +152,7 @@ class PathsBuilder {
       plans_.emplace_back(statistics, task, graph, settings);
       exact_.push_back(exact_values(statistics, task, plans_[task].exact().size(), steps_.size(),
                                     plans_[task].margin().value, settings));
-      sizes_.emplace_back(statistics, task, graph.n_edge());
+      sizes_.emplace_back(statistics, task, graph.n_edge(), settings);
     }
   }
 
@@ -214,9 +221,8 @@ class PathsBuilder {
 
   void add_circuits() {
     add_replaced("faithfulness", exact_, &ExactValues::faithfulness);
-    add("circuit_edges_90", sizes_, [](const CircuitSize& size) {
-      return size.is_known() ? static_cast<double>(size.fewest()) : std::nan("");
-    });
+    add_replaced("edge_margin", sizes_, &CircuitSize::edge_margin);
+    add("circuit_edges_90", sizes_, &CircuitSize::fewest);
   }
 
  private:
@@ -249,19 +255,19 @@ std::vector<CircuitEdge> circuit_of(const ResultsGroup& group, std::size_t task)
   std::vector<CircuitEdge> edges;
   if (group.values("can_do")(task) == 0) return edges;
   const double least = least_circuit_share * group.values("margin")(task);
-  const Array change = group.values("edge_change").part(task),
-              q = group.values("edge_change_q").part(task);
+  const Variable& change = group.variable("edge_change");
+  const Array q = group.values("edge_change_q").part(task);
   const auto place_of = [&](const char* variable, const char* dimension, std::size_t i) {
-    const std::string& label = group.variable(variable).text[task * change.size() + i];
+    const std::string& label = group.variable(variable).text[task * q.size() + i];
     return group.dimension(dimension).place_of(label).value();
   };
-  for (std::size_t i = 0; i < change.size(); ++i) {
-    if (!(q(i) < significant_q) || !(std::abs(change(i)) >= least)) continue;
-    edges.push_back(
-        {place_of("edge_node", "node", i), place_of("edge_port", "port", i), change(i)});
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    const Estimate effect = change.estimate(task * q.size() + i);
+    if (!(q(i) < significant_q) || !(std::abs(effect.value) >= least)) continue;
+    edges.push_back({place_of("edge_node", "node", i), place_of("edge_port", "port", i), effect});
   }
   std::ranges::stable_sort(edges, std::greater(),
-                           [](const CircuitEdge& edge) { return std::abs(edge.change); });
+                           [](const CircuitEdge& edge) { return std::abs(edge.change.value); });
   return edges;
 }
 
@@ -273,15 +279,18 @@ std::string edge_text(const std::string& node, const std::string& port) {
   return to + (kind == 'q' ? " by queries" : kind == 'k' ? " by keys" : " by values");
 }
 
-std::string strongest_path(const ResultsGroup& group, std::size_t task) {
-  const std::vector<std::string>&nodes = group.labels("node"), &ports = group.labels("port");
+bool is_between_heads(const ResultsGroup& group, const CircuitEdge& edge) {
+  return group.labels("node")[edge.node].starts_with('L') &&
+         group.labels("port")[edge.port].find('.') != std::string::npos;
+}
+
+std::string strongest_between_heads(const ResultsGroup& group, std::size_t task) {
   const std::vector<CircuitEdge> edges = circuit_of(group, task);
-  auto strongest = std::ranges::find_if(edges, [&](const CircuitEdge& edge) {
-    return nodes[edge.node].starts_with('L') && ports[edge.port].find('.') != std::string::npos;
-  });
-  if (strongest == edges.end()) strongest = edges.begin();
+  const auto strongest = std::ranges::find_if(
+      edges, [&](const CircuitEdge& edge) { return is_between_heads(group, edge); });
   if (strongest == edges.end()) return "";
-  return edge_text(nodes[strongest->node], ports[strongest->port]);
+  return edge_text(group.labels("node")[strongest->node], group.labels("port")[strongest->port]) +
+         " (" + margin_text(strongest->change) + ")";
 }
 
 ResultsGroup paths_results(const Statistics& statistics, const std::vector<Task>& tasks,

@@ -13,9 +13,6 @@ namespace headscope {
 inline constexpr int exact_pass = 2;
 inline constexpr int n_narrowing_pass = 4;
 inline constexpr std::size_t n_path_order = 2;  ///< first_order, random
-/// Share of the margin that a circuit keeps.
-inline constexpr double kept_share = 0.9;
-
 /// Names of the sums of a task, by its number.
 struct PathSums {
   explicit PathSums(std::size_t task);
@@ -34,7 +31,7 @@ struct PathSums {
   std::string squared_change;  ///< exact edge
   std::string kept;            ///< block x order x step, margins of circuits, nats
   // Of the narrowing passes.
-  std::string narrowed(int pass) const;  ///< point, margins of circuits, nats
+  std::string narrowed(int pass) const;  ///< block x point, margins of circuits, nats
 
  private:
   std::string number_;
@@ -81,24 +78,5 @@ std::vector<Index> random_edges(Index n_edge, std::size_t task, std::uint64_t se
 
 /// The flags of the first `count` edges of an order.
 std::vector<unsigned char> first_edges(const std::vector<Index>& order, Index count);
-
-/// The fewest edges that keep 0.9 of the margin, narrowed down pass by pass.
-class CircuitSize {
- public:
-  /// @param statistics  with the sums of the third pass; without them nothing is known.
-  CircuitSize(const Statistics& statistics, std::size_t task, Index n_edge);
-
-  bool is_known() const { return high_ > 0; }
-  /// Enough edges; the fewest that were tried.
-  Index fewest() const { return high_; }
-  /// Numbers of edges to try next: between too few and enough; empty if they are neighbours.
-  std::vector<Index> next() const;
-  /// Points of a narrowing pass.
-  static Index n_point(Index n_edge);
-
- private:
-  Index low_ = 0, high_ = 0;  // too few, enough
-  Index n_edge_;
-};
 
 }  // namespace headscope
