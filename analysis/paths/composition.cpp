@@ -97,7 +97,7 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
     labels.push_back(random_labels(graph, CounterRandom(CounterRandom(settings.seed).value(i))));
   }
   for (std::size_t task = 0; task < n_task; ++task) {
-    const Array effects = group.values("edge_first_order").part(task);
+    const Array effects = group.values("edge_integrated").part(task);
     for (std::size_t kind = 0; kind < n_kind; ++kind) {
       const double found =
           correlation_of(head_edges(composition, effects, kind, graph, same_labels(graph)));
@@ -128,7 +128,7 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   claim.number = 17;
   claim.statement = "Heads whose weights compose feed each other on tasks.";
   claim.effect_name =
-      "rank correlation of composition in the weights and first-order effect of the edge, less "
+      "rank correlation of composition in the weights and integrated effect of the edge, less "
       "that of heads relabelled at random; mean over tasks that the model is shown to do and "
       "queries, keys and "
       "values";

@@ -114,10 +114,10 @@ Presentation paths_presentation() {
                 return description;
               },
           .edges = {{.title = "What it reads, and what reads it",
-                     .caption = "Change of the task's margin without the edge, to first order, in "
-                                "nats per pair: the largest of those with q < " +
+                     .caption = "Change of the task's margin without the edge, by integrated "
+                                "gradients, in nats per pair: the largest of those with q < " +
                                 number_text(significant_q, 2) + ".",
-                     .effect = "edge_first_order",
+                     .effect = "edge_integrated",
                      .q = "edge_q",
                      .level = significant_q,
                      .eligible = "can_do"}}};

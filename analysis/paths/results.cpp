@@ -19,6 +19,10 @@ const char* const path_patching =
     "Behavior with Path Patching";
 const char* const attribution_patching =
     "Syed et al. 2023, Attribution Patching Outperforms Automated Circuit Discovery";
+const char* const integrated_gradients =
+    "Hanna et al. 2024, Have Faith in Faithfulness: Going Beyond Circuit Overlap When Finding "
+    "Model "
+    "Mechanisms";
 const char* const circuit_discovery =
     "Conmy et al. 2023, Towards Automated Circuit Discovery; Syed et al. 2023";
 const char* const by_pairs = "pairs resampled";
@@ -44,14 +48,21 @@ const VariableTable path_variables{
      "of the margin by what the port reads, through the port's layer norm; {replaced}; no value "
      "where no edge runs",
      attribution_patching},
+    {"edge_integrated", "task node port", "nats per pair",
+     "effect on the margin of ablating the edge by integrated gradients: as edge_first_order, with "
+     "the gradient averaged over passes {steps}, whose token embeddings after position 0 are mean "
+     "+ "
+     "share (token - mean), mean over the task's tokens after position 0; {replaced}; no value "
+     "where no edge runs",
+     integrated_gradients},
     {"edge_p", "task node port", "probability",
-     "two-sided p-value of edge_first_order, by a paired t-test over pairs, whose variance "
+     "two-sided p-value of edge_integrated, by a paired t-test over pairs, whose variance "
      "includes float32's rounding of the margin",
      "Student 1908"},
     {"edge_q", "task node port", "probability", "edge_p adjusted over all edges of the task",
      "Benjamini & Hochberg 1995"},
     {"edge_node", "task edge", "1",
-     "node that the edge runs from; edges with edge_q < 0.05, largest |edge_first_order| first; "
+     "node that the edge runs from; edges with edge_q < 0.05, largest |edge_integrated| first; "
      "empty where there are fewer"},
     {"edge_port", "task edge", "1", "port that the edge runs to"},
     {"edge_change", "task edge", "nats per pair",
@@ -64,10 +75,15 @@ const VariableTable path_variables{
      "Student 1908"},
     {"edge_change_q", "task edge", "probability",
      "edge_change_p adjusted over the task's edges ablated exactly", "Benjamini & Hochberg 1995"},
+    {"edge_rank_correlation", "task method", "1",
+     "Spearman's rank correlation of edge_first_order or edge_integrated with edge_change over the "
+     "edges ablated exactly",
+     "Syed et al. 2023; Hanna et al. 2024"},
     {"faithfulness", "task order step", "1",
      "(margin with the first edges of an order kept and all others ablated - margin with none "
-     "kept) / (margin with all - margin with none); edges by |edge_first_order|, largest first, or "
-     "in seeded random order; step is the number of edges kept; {replaced}; no value if the model "
+     "kept) / (margin with all - margin with none); edges by |edge_integrated| or "
+     "|edge_first_order|, largest first, or in seeded random order; step is the number of edges "
+     "kept; {replaced}; no value if the model "
      "is not shown to do the task (can_do)",
      circuit_discovery, by_pairs},
     {"edge_margin", "task", "nats per pair",
@@ -75,7 +91,7 @@ const VariableTable path_variables{
      "to do the task (can_do)",
      circuit_discovery, by_pairs},
     {"circuit_edges_90", "task", "count",
-     "smallest number of edges, the largest by |edge_first_order|, from which on faithfulness "
+     "smallest number of edges, the largest by |edge_integrated|, from which on faithfulness "
      "stays at 0.9 or more: at the steps, and at the numbers between and beyond that four rounds "
      "try; the interval keeps the order of the edges; no value unless the interval of edge_margin "
      "lies above 0",
@@ -83,8 +99,8 @@ const VariableTable path_variables{
     {"composition_correlation", "task kind", "1",
      "Spearman's rank correlation, over edges from a head to queries, keys or values of heads of "
      "later layers, between composition in the weights (circuits/composition) and "
-     "|edge_first_order|",
-     "Elhage et al. 2021; Syed et al. 2023"},
+     "|edge_integrated|",
+     "Elhage et al. 2021; Hanna et al. 2024"},
     {"composition_correlation_p", "task kind", "probability",
      "one-sided p-value of composition_correlation: share of random relabellings of the heads "
      "within their layers, in the weights alone, whose correlation is as large"},
@@ -165,7 +181,8 @@ class PathsBuilder {
     group_.add_dimension(Dimension::labels("node", nodes));
     group_.add_dimension(Dimension::labels("port", ports));
     group_.add_dimension(Dimension::count("edge", n_exact()));
-    group_.add_dimension(Dimension::labels("order", {"first_order", "random"}));
+    group_.add_dimension(Dimension::labels("order", {"integrated", "first_order", "random"}));
+    group_.add_dimension(Dimension::labels("method", {"first_order", "integrated"}));
     group_.add_dimension(
         Dimension::numbers("step", std::vector<double>(steps_.begin(), steps_.end())));
     group_.add_dimension(Dimension::labels("kind", {"q", "k", "v"}));
@@ -179,20 +196,23 @@ class PathsBuilder {
     add("can_do", plans_, &PathPlan::can_do);
   }
 
-  void add_first_order() {
+  void add_gradients() {
     const Shape shape{n_task(), graph_.n_node(), graph_.n_port()};
-    Array effect(shape, std::nan("")), p = effect, q = effect;
+    Array first_order(shape, std::nan("")), integrated = first_order, p = first_order,
+                                            q = first_order;
     for (std::size_t task = 0; task < n_task(); ++task) {
       for (Index port = 0; port < graph_.n_port(); ++port) {
         for (Index node = 0; node < graph_.n_read(port); ++node) {
           const Index edge = graph_.edge(node, port);
-          effect(task, node, port) = plans_[task].first_order()[edge];
+          first_order(task, node, port) = plans_[task].first_order()[edge];
+          integrated(task, node, port) = plans_[task].integrated()[edge];
           p(task, node, port) = plans_[task].p()[edge];
           q(task, node, port) = plans_[task].q()[edge];
         }
       }
     }
-    add_replaced("edge_first_order", effect);
+    add_replaced("edge_first_order", first_order);
+    group_.add(replaced("edge_integrated").with("steps", steps_text()), integrated);
     add("edge_p", p);
     add("edge_q", q);
   }
@@ -216,7 +236,24 @@ class PathsBuilder {
     add("edge_port", ports);
     add_replaced("edge_change", change);
     add("edge_change_p", p);
+    add_rank_correlation();
     add("edge_change_q", q);
+  }
+
+  void add_rank_correlation() {
+    Array correlation({n_task(), 2}, std::nan(""));
+    for (std::size_t task = 0; task < n_task(); ++task) {
+      const PathPlan& plan = plans_[task];
+      std::vector<double> exact, first_order, integrated;
+      for (std::size_t i = 0; i < exact_[task].change.size(); ++i) {
+        exact.push_back(exact_[task].change[i].value);
+        first_order.push_back(plan.first_order()[plan.exact()[i]]);
+        integrated.push_back(plan.integrated()[plan.exact()[i]]);
+      }
+      correlation(task, 0) = spearman(first_order, exact);
+      correlation(task, 1) = spearman(integrated, exact);
+    }
+    add("edge_rank_correlation", correlation);
   }
 
   void add_circuits() {
@@ -229,14 +266,23 @@ class PathsBuilder {
   std::size_t n_task() const { return tasks_.size(); }
   std::size_t n_exact() const { return std::min<std::size_t>(options_.n_exact, graph_.n_edge()); }
   void add(const char* name, const auto&... values) { group_.add(path_variables[name], values...); }
-  /// Adds a variable whose definition says what replaces a node's output.
+  /// A declaration that says what replaces a node's output.
+  Declaration replaced(const char* name) const {
+    return path_variables[name].with(
+        "replaced", options_.ablation == "zero"
+                        ? "replaced by zero"
+                        : "replaced by the node's mean over the tokens of the task's good and bad "
+                          "sides, position 0 left out");
+  }
   void add_replaced(const char* name, const auto&... values) {
-    group_.add(path_variables[name].with(
-                   "replaced", options_.ablation == "zero"
-                                   ? "replaced by zero"
-                                   : "replaced by the node's mean over the tokens of the task's "
-                                     "good and bad sides, position 0 left out"),
-               values...);
+    group_.add(replaced(name), values...);
+  }
+  /// `1/5, 2/5, ... 5/5`.
+  std::string steps_text() const {
+    const std::uint64_t n_step = std::max<std::uint64_t>(1, options_.n_step);
+    const std::string of = "/" + std::to_string(n_step);
+    if (n_step == 1) return "1" + of;
+    return "1" + of + ", ... " + std::to_string(n_step) + of;
   }
 
   const std::vector<Task>& tasks_;
@@ -300,7 +346,7 @@ ResultsGroup paths_results(const Statistics& statistics, const std::vector<Task>
   PathsBuilder builder(statistics, tasks, graph, settings, group);
   builder.add_dimensions();
   builder.add_tasks();
-  builder.add_first_order();
+  builder.add_gradients();
   builder.add_exact();
   builder.add_circuits();
   group.summary = paths_summary(group);

@@ -19,6 +19,7 @@ constexpr std::uint64_t order_stream = std::uint64_t{1} << 61;
 PathSums::PathSums(std::size_t task) : number_(" " + std::to_string(task)) {
   const auto name = [&](const char* sum) { return sum + number_; };
   embed = name("embed");
+  token = name("token");
   z = name("z");
   mlp = name("mlp");
   n_token = name("n_token");
@@ -26,7 +27,8 @@ PathSums::PathSums(std::size_t task) : number_(" " + std::to_string(task)) {
   margin = name("margin");
   correct = name("correct");
   first_order = name("first_order");
-  squared_order = name("squared_order");
+  integrated = name("integrated");
+  squared_integrated = name("squared_integrated");
   n_exact = name("n_exact");
   change = name("change");
   squared_change = name("squared_change");
@@ -45,7 +47,8 @@ double edge_p(double n_pair, double sum, double sum_of_squares, double margin) {
 PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGraph& graph,
                    const AnalysisSettings& settings) {
   const PathSums names(task);
-  for (auto* values : {&first_order_, &p_, &q_}) values->assign(graph.n_edge(), std::nan(""));
+  for (auto* values : {&first_order_, &integrated_, &p_, &q_})
+    values->assign(graph.n_edge(), std::nan(""));
   if (!statistics.has(names.n_pair)) return;
   const Array n_pair = statistics.total(names.n_pair), margin = statistics.total(names.margin),
               correct = statistics.total(names.correct);
@@ -59,17 +62,16 @@ PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGra
   });
   accuracy_ = with_score_interval(means[0], n_pair_);
   margin_ = means[1];
-  const Array sum = statistics.total(names.first_order),
-              squares = statistics.total(names.squared_order);
+  const Array first_order = statistics.total(names.first_order),
+              integrated = statistics.total(names.integrated),
+              squares = statistics.total(names.squared_integrated);
   for (Index edge = 0; edge < graph.n_edge(); ++edge) {
-    first_order_[edge] = sum(edge) / n_pair_;
-    p_[edge] = edge_p(n_pair_, sum(edge), squares(edge), margin_.value);
+    first_order_[edge] = first_order(edge) / n_pair_;
+    integrated_[edge] = integrated(edge) / n_pair_;
+    p_[edge] = edge_p(n_pair_, integrated(edge), squares(edge), margin_.value);
   }
   q_ = benjamini_hochberg(p_);
-  order_.resize(graph.n_edge());
-  std::iota(order_.begin(), order_.end(), 0);
-  std::ranges::stable_sort(order_, std::greater(),
-                           [&](Index edge) { return std::abs(first_order_[edge]); });
+  order_ = by_size(integrated_);
   const std::uint64_t n_exact = settings.own<PathsOptions>().n_exact;
   for (const Index edge : order_) {
     if (exact_.size() == n_exact) break;
@@ -86,6 +88,14 @@ std::vector<Index> circuit_steps(Index n_edge) {
   for (Index n = 1; n < n_edge; n *= 2) steps.push_back(n);
   steps.push_back(n_edge);
   return steps;
+}
+
+std::vector<Index> by_size(const std::vector<double>& effects) {
+  std::vector<Index> order(effects.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](Index edge) { return std::abs(effects[edge]); });
+  return order;
 }
 
 std::vector<Index> random_edges(Index n_edge, std::size_t task, std::uint64_t seed) {

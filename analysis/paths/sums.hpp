@@ -12,19 +12,21 @@ namespace headscope {
 /// Passes: means, first order, exact, and those that narrow the fewest edges down.
 inline constexpr int exact_pass = 2;
 inline constexpr int n_narrowing_pass = 4;
-inline constexpr std::size_t n_path_order = 2;  ///< first_order, random
+inline constexpr std::size_t n_path_order = 3;  ///< integrated, first_order, random
 /// Names of the sums of a task, by its number.
 struct PathSums {
   explicit PathSums(std::size_t task);
 
   // Of the first pass, over the tokens of both sides after position 0.
   std::string embed;    ///< d_model
+  std::string token;    ///< d_model, token embeddings
   std::string z;        ///< layer x d_model
   std::string mlp;      ///< layer x d_model, without b_out
   std::string n_token;  ///< 1
   // Of the second pass; block: document_block of the pair.
-  std::string n_pair, margin, correct;     ///< block
-  std::string first_order, squared_order;  ///< edge; nats, and nats squared
+  std::string n_pair, margin, correct;  ///< block
+  std::string first_order, integrated;  ///< edge, nats
+  std::string squared_integrated;       ///< edge, nats squared
   // Of the third pass, over the pairs ablated exactly.
   std::string n_exact;         ///< block, pairs
   std::string change;          ///< block x exact edge, nats
@@ -54,11 +56,12 @@ class PathPlan {
   const Estimate& accuracy() const { return accuracy_; }
   const Estimate& margin() const { return margin_; }
 
-  /// By edge: mean over pairs, nats; two-sided p; q over the task's edges.
+  /// By edge: means over pairs, nats; two-sided p of `integrated`; q over the task's edges.
   const std::vector<double>& first_order() const { return first_order_; }
+  const std::vector<double>& integrated() const { return integrated_; }
   const std::vector<double>& p() const { return p_; }
   const std::vector<double>& q() const { return q_; }
-  /// Edges largest in |first order| first; ties by number.
+  /// Edges largest in |integrated| first; ties by number.
   const std::vector<Index>& order() const { return order_; }
   /// The edges that are ablated exactly.
   const std::vector<Index>& exact() const { return exact_; }
@@ -66,12 +69,15 @@ class PathPlan {
  private:
   double n_pair_ = 0;
   Estimate accuracy_, margin_;
-  std::vector<double> first_order_, p_, q_;
+  std::vector<double> first_order_, integrated_, p_, q_;
   std::vector<Index> order_, exact_;
 };
 
 /// Numbers of edges kept: 0, 1, 2, 4, ... all.
 std::vector<Index> circuit_steps(Index n_edge);
+
+/// Edges largest in size first; ties by number.
+std::vector<Index> by_size(const std::vector<double>& effects);
 
 /// Edges in seeded random order.
 std::vector<Index> random_edges(Index n_edge, std::size_t task, std::uint64_t seed);

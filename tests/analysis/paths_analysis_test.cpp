@@ -76,20 +76,23 @@ ModelConfig one_head() {
 }
 
 /// Sums of a task of 24 pairs in a model of one head, whose 8 edges have the effects given in every
-/// pair but for a little that differs. Without the largest of the five significant edges every pair
-/// loses 3 nats, without the others every other pair wins 1. Circuits keep the margins given.
+/// pair but for a little that differs, by integrated gradients, and half of it to first order.
+/// Without the largest of the five significant edges every pair loses 3 nats, without the others
+/// every other pair wins 1. Circuits keep the margins given.
 Statistics example_paths(const std::vector<double>& effects, const std::vector<double>& kept) {
   Statistics statistics;
   DocumentStatistics batch(statistics, 0);
   const PathSums names(0);
   constexpr std::size_t n_pair = 24, n_exact = 5;
-  std::vector<float> sum, squares;
+  std::vector<float> sum, half, squares;
   for (const double effect : effects) {
     sum.push_back(static_cast<float>(n_pair * effect));
+    half.push_back(static_cast<float>(n_pair * effect / 2));
     squares.push_back(static_cast<float>(n_pair * (effect * effect + 0.01)));
   }
-  batch.add(names.first_order, {effects.size()}, 0, sum);
-  batch.add(names.squared_order, {effects.size()}, 0, squares);
+  batch.add(names.first_order, {effects.size()}, 0, half);
+  batch.add(names.integrated, {effects.size()}, 0, sum);
+  batch.add(names.squared_integrated, {effects.size()}, 0, squares);
   const std::size_t n_step = circuit_steps(effects.size()).size();
   for (std::size_t i = 0; i < n_pair; ++i) {
     batch.sum(names.n_pair, {n_document_block})(i) = 1;
@@ -104,8 +107,10 @@ Statistics example_paths(const std::vector<double>& effects, const std::vector<d
     }
     for (std::size_t step = 0; step < n_step; ++step) {
       batch.sum(names.kept, {n_document_block, n_path_order, n_step})(i, 0, step) = kept[step];
-      batch.sum(names.kept, {n_document_block, n_path_order, n_step})(i, 1, step) =
-          step + 1 < n_step ? 1 : 2;
+      for (std::size_t order = 1; order < n_path_order; ++order) {
+        batch.sum(names.kept, {n_document_block, n_path_order, n_step})(i, order, step) =
+            step + 1 < n_step ? 1 : 2;
+      }
     }
   }
   batch.end();
@@ -243,8 +248,14 @@ TEST(PathsResults, OfAnExampleByHand) {
   EXPECT_EQ(group.variable("edge_port").text[0], "logits");
   EXPECT_EQ(group.variable("edge_node").text[5], "");
   EXPECT_EQ(strongest_between_heads(group, 0), "") << "one head";
-  const Array& effect = group.variable("edge_first_order").values;
+  const Array& effect = group.variable("edge_integrated").values;
   EXPECT_EQ(effect.shape, (Shape{1, 3, 5}));
+  EXPECT_EQ(group.variable("edge_first_order").values(0, 0, 1), -1);
+  // Integrated 3, -2, 1, 0.5, 0.1; exact -3, 0.5, 0.5, 0.5, 0.5, whose ranks are 1 and four of 3.5.
+  for (std::size_t method = 0; method < 2; ++method) {
+    EXPECT_NEAR(group.variable("edge_rank_correlation").values(0, method), -std::sqrt(0.5),
+                test::double_rounding);
+  }
   EXPECT_EQ(effect(0, 0, 1), -2);                                    // embed, keys
   EXPECT_EQ(effect(0, graph.head(0, 0), graph.mlp_port(0)), 0.02F);  // head, MLP
   EXPECT_TRUE(std::isnan(effect(0, graph.mlp(0), graph.mlp_port(0))));
@@ -281,7 +292,8 @@ TEST(PathsResults, TheCircuitLeavesOutSignificantEdgesOfLessThanAHundredthOfTheM
 TEST(PathsResults, OfNoPairsHaveNoNumbers) {
   const EdgeGraph graph(one_head());
   const ResultsGroup group = paths_results({}, {{"empty", "", {}, 0, 0}}, graph, {});
-  for (const char* name : {"edge_first_order", "edge_change", "faithfulness", "circuit_edges_90"}) {
+  for (const char* name : {"edge_first_order", "edge_integrated", "edge_change", "faithfulness",
+                           "edge_rank_correlation", "circuit_edges_90"}) {
     EXPECT_THAT(group.variable(name).values.values,
                 Each(testing::Truly([](double value) { return std::isnan(value); })))
         << name;
@@ -538,7 +550,7 @@ ResultsGroup composition_of_random_heads(std::uint64_t seed, bool related, Index
   ResultsGroup group =
       group_with("paths", {Dimension::labels("task", {"agreement"}), kinds,
                            Dimension::labels("node", nodes), Dimension::labels("port", ports)});
-  group.add({"edge_first_order", "task node port", "nats", "effect", "a source"}, effect);
+  group.add({"edge_integrated", "task node port", "nats", "effect", "a source"}, effect);
   group.add({"can_do", "task", "1", "done", "a source"}, std::vector<double>{1});
   AnalysisSettings settings;
   settings.n_bootstrap = 100;
