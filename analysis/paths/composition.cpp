@@ -13,47 +13,71 @@ namespace {
 
 constexpr std::size_t n_kind = 3;
 
-/// Composition in the weights and the first-order effect of every edge from a head to queries, keys
-/// or values of a later layer's heads.
+/// The heads of every layer relabelled: at a head's flat index the one whose place it takes.
+using HeadLabels = std::vector<Index>;
+
+HeadLabels same_labels(const EdgeGraph& graph) {
+  HeadLabels labels(graph.n_layer() * graph.n_head());
+  std::iota(labels.begin(), labels.end(), 0);
+  return labels;
+}
+
+/// Heads exchanged at random within layers: the groups that share keys and values, and the heads of
+/// a group.
+HeadLabels random_labels(const EdgeGraph& graph, const CounterRandom& random) {
+  const Index n_head = graph.n_head(), n_group = graph.n_group(), n_shared = n_head / n_group;
+  HeadLabels labels(graph.n_layer() * n_head);
+  for (Index l = 0; l < graph.n_layer(); ++l) {
+    const CounterRandom of_layer(random.value(l));
+    const std::vector<Index> groups = permutation(n_group, CounterRandom(of_layer.value(0)));
+    for (Index g = 0; g < n_group; ++g) {
+      const std::vector<Index> heads = permutation(n_shared, CounterRandom(of_layer.value(1 + g)));
+      for (Index i = 0; i < n_shared; ++i) {
+        labels[l * n_head + g * n_shared + i] = l * n_head + groups[g] * n_shared + heads[i];
+      }
+    }
+  }
+  return labels;
+}
+
+/// Composition in the weights and effect of every edge from a head to queries, keys or values of a
+/// later layer's heads.
 struct HeadEdges {
   std::vector<double> composition, effect;
-  std::vector<std::size_t> pair_ends;  ///< the edges between two layers follow each other
 };
 
-HeadEdges head_edges(const Array& composition, const Array& first_order, std::size_t kind,
-                     const EdgeGraph& graph) {
+/// @param composition  kind x head x head.
+/// @param effects      node x port.
+/// @param labels       of the heads of `composition`.
+HeadEdges head_edges(const Array& composition, const Array& effects, std::size_t kind,
+                     const EdgeGraph& graph, const HeadLabels& labels) {
   HeadEdges edges;
-  const Index n_head = graph.n_head();
-  for (Index from = 0; from < graph.n_layer(); ++from) {
-    for (Index to = from + 1; to < graph.n_layer(); ++to) {
-      for (Index a = 0; a < n_head; ++a) {
-        for (Index b = 0; b < n_head; ++b) {
-          const Index port = graph.port(static_cast<PathPort::Kind>(kind), to, b);
-          const double weight = composition(kind, HeadIndex{from, a}.flat(n_head),
-                                            HeadIndex{to, b}.flat(n_head)),
-                       effect = std::abs(first_order(graph.head(from, a), port));
-          if (!std::isfinite(weight) || !std::isfinite(effect)) continue;
-          edges.composition.push_back(weight);
-          edges.effect.push_back(effect);
-        }
+  const Index n_head = graph.n_head(), n_node = graph.n_layer() * n_head;
+  for (Index writer = 0; writer < n_node; ++writer) {
+    const Index node = graph.head(writer / n_head, writer % n_head);
+    for (Index reader = (writer / n_head + 1) * n_head; reader < n_node;) {
+      const Index number =
+          graph.port(static_cast<PathPort::Kind>(kind), reader / n_head, reader % n_head);
+      // Heads that share keys or values are one reader.
+      const Index n_shared = graph.port(number).n_head;
+      double weight = 0;
+      for (Index i = 0; i < n_shared; ++i) {
+        weight +=
+            composition(kind, labels[writer], labels[reader + i]) / static_cast<double>(n_shared);
       }
-      edges.pair_ends.push_back(edges.effect.size());
+      const double effect = std::abs(effects(node, number));
+      if (std::isfinite(weight) && std::isfinite(effect)) {
+        edges.composition.push_back(weight);
+        edges.effect.push_back(effect);
+      }
+      reader += n_shared;
     }
   }
   return edges;
 }
 
-/// The same with the effects between any two layers exchanged at random.
-std::vector<double> permuted_effects(const HeadEdges& edges, const CounterRandom& random) {
-  std::vector<double> effects(edges.effect.size());
-  std::size_t begin = 0;
-  for (std::size_t pair = 0; pair < edges.pair_ends.size(); ++pair) {
-    const std::size_t n = edges.pair_ends[pair] - begin;
-    const std::vector<Index> order = permutation(n, CounterRandom(random.value(pair)));
-    for (std::size_t i = 0; i < n; ++i) effects[begin + i] = edges.effect[begin + order[i]];
-    begin += n;
-  }
-  return effects;
+double correlation_of(const HeadEdges& edges) {
+  return spearman(edges.composition, edges.effect);
 }
 
 }  // namespace
@@ -67,11 +91,16 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   double sum = 0;
   std::size_t n_counted = 0;
   std::vector<double> chance(settings.n_bootstrap, 0);
+  // Alike for all tasks and kinds, which are tested together.
+  std::vector<HeadLabels> labels;
+  for (std::uint64_t i = 0; i < settings.n_bootstrap; ++i) {
+    labels.push_back(random_labels(graph, CounterRandom(CounterRandom(settings.seed).value(i))));
+  }
   for (std::size_t task = 0; task < n_task; ++task) {
-    const Array first_order = group.values("edge_first_order").part(task);
+    const Array effects = group.values("edge_integrated").part(task);
     for (std::size_t kind = 0; kind < n_kind; ++kind) {
-      const HeadEdges edges = head_edges(composition, first_order, kind, graph);
-      const double found = spearman(edges.composition, edges.effect);
+      const double found =
+          correlation_of(head_edges(composition, effects, kind, graph, same_labels(graph)));
       correlation(task, kind) = found;
       if (std::isnan(found)) continue;
       const bool counts = group.values("can_do")(task) == 1;
@@ -81,9 +110,8 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
       }
       std::uint64_t n_as_large = 0;
       for (std::uint64_t i = 0; i < settings.n_bootstrap; ++i) {
-        // An edge goes to the same place for all tasks and kinds, which are tested together.
-        const CounterRandom random(CounterRandom(settings.seed).value(i));
-        const double permuted = spearman(edges.composition, permuted_effects(edges, random));
+        const double permuted =
+            correlation_of(head_edges(composition, effects, kind, graph, labels[i]));
         n_as_large += permuted >= found ? 1 : 0;
         if (counts) chance[i] += permuted;
       }
@@ -100,8 +128,9 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   claim.number = 17;
   claim.statement = "Heads whose weights compose feed each other on tasks.";
   claim.effect_name =
-      "rank correlation of composition in the weights and first-order effect of the edge, less "
-      "that of permutations; mean over tasks that the model is shown to do and queries, keys and "
+      "rank correlation of composition in the weights and integrated effect of the edge, less "
+      "that of heads relabelled at random; mean over tasks that the model is shown to do and "
+      "queries, keys and "
       "values";
   claim.source = "Elhage et al. 2021; Wang et al. 2022";
   if (n_counted == 0) {
@@ -126,9 +155,9 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   claim.evidence = "The correlation is largest, " + decimals(*best, 2) + ", on " +
                    spaced(group.labels("task")[place[0]]) + " by " +
                    std::vector<std::string>{"queries", "keys", "values"}[place[1]] +
-                   ". Permutations exchange the effects between the same two layers, alike for all "
-                   "tasks and for "
-                   "queries, keys and values, so that what layers have in common does not count.";
+                   ". Heads are relabelled at random within their layers, alike for all tasks and "
+                   "for queries, keys and values, so that neither what layers have in common "
+                   "counts nor that edges share heads.";
   group.claims.push_back(std::move(claim));
 }
 

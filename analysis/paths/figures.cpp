@@ -127,7 +127,7 @@ Graph circuit_graph(const ResultsGroup& group, std::vector<CircuitEdge> edges,
       graph.nodes.back().kind = node_kind(node, layout, types, graph);
     }
     graph.edges.push_back({*place[edge.node], *place[layout.owner(edge.port)],
-                           kinds.find(layout.kind(edge.port)), edge.change});
+                           kinds.find(layout.kind(edge.port)), edge.change.value});
   }
   return graph;
 }
@@ -150,7 +150,8 @@ Figure circuit_figure(const ResultsGroup& group, std::size_t task, std::vector<C
 Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::size_t>& tasks) {
   const Variable& faithfulness = group.variable("faithfulness");
   const std::vector<double>& steps = group.dimension("step").values;
-  const std::vector<std::string> orders{"largest first-order effect first", "random order"};
+  const std::vector<std::string> orders{"largest integrated effect first",
+                                        "largest first-order effect first", "random order"};
   std::vector<ChartPanel> panels;
   for (const std::size_t task : tasks) {
     ChartPanel panel{task_name(group, task), {}, {{"90 %", 0.9}}};
@@ -181,41 +182,54 @@ Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::siz
                            .log_x = true}};
 }
 
-Figure first_order_exact_figure(const ResultsGroup& group, const std::vector<std::size_t>& tasks) {
-  const Variable& change = group.variable("edge_change");
+/// Points of a task's edges ablated exactly: an effect from gradients across, the exact one up.
+/// @param effects  node x port.
+Series gradient_exact_points(const ResultsGroup& group, std::size_t task, const Array& effects) {
+  const Variable &change = group.variable("edge_change"), &nodes = group.variable("edge_node"),
+                 &ports = group.variable("edge_port");
   const std::size_t n_edge = group.dimension("edge").size();
+  Series points = Series::points();
+  for (std::size_t i = task * n_edge; i < (task + 1) * n_edge; ++i) {
+    if (nodes.text[i].empty()) continue;
+    points.add(effects(group.dimension("node").place_of(nodes.text[i]).value(),
+                       group.dimension("port").place_of(ports.text[i]).value()),
+               change.estimate(i));
+    points.point_labels.push_back(points.x.size() <= 3 ? edge_text(nodes.text[i], ports.text[i])
+                                                       : "");
+  }
+  points.keep_intervals_of_all();
+  return points;
+}
+
+Figure first_order_exact_figure(const ResultsGroup& group, const std::vector<std::size_t>& tasks) {
   std::vector<ChartPanel> panels;
   for (const std::size_t task : tasks) {
-    const Array first_order = group.values("edge_first_order").part(task);
-    Series points = Series::points();
-    for (std::size_t i = 0; i < n_edge; ++i) {
-      const std::string &node = group.variable("edge_node").text[task * n_edge + i],
-                        &port = group.variable("edge_port").text[task * n_edge + i];
-      if (node.empty()) continue;
-      points.add(first_order(group.dimension("node").index_of(node),
-                             group.dimension("port").index_of(port)),
-                 change.estimate(task * n_edge + i));
-      points.point_labels.push_back(i < 3 ? edge_text(node, port) : "");
-    }
-    if (points.x.empty()) continue;
-    points.keep_intervals_of_all();
-    panels.push_back({task_name(group, task), {std::move(points)}});
+    Series first_order =
+               gradient_exact_points(group, task, group.values("edge_first_order").part(task)),
+           integrated =
+               gradient_exact_points(group, task, group.values("edge_integrated").part(task));
+    if (integrated.x.empty()) continue;
+    first_order.label = "first order";
+    first_order.point_labels.clear();
+    integrated.label = "integrated gradients";
+    panels.push_back({task_name(group, task), {std::move(integrated), std::move(first_order)}});
   }
   panels.resize(panels_in_whole_rows(panels.size()));
   if (panels.empty()) panels.emplace_back();
-  return {.name = "paths_first_order_exact",
-          .group = group.name,
-          .title = "First-order effects of edges against exact ones",
-          .caption = std::string("Each point is an edge, of those largest to first order. Across: "
-                                 "its first-order effect on the margin over all pairs. Up: the "
-                                 "change of the margin when this edge alone is ablated, with its "
-                                 "95 % interval over pairs. The three largest are named.") +
-                     path_panels,
-          .source = "Goldowsky-Dill et al. 2023; Syed et al. 2023",
-          .content = Chart{.panels = std::move(panels),
-                           .x_title = "first-order effect (nats per pair)",
-                           .y_title = "exact effect (nats per pair)",
-                           .own_axes = true}};
+  return {
+      .name = "paths_first_order_exact",
+      .group = group.name,
+      .title = "Effects of edges from gradients against exact ones",
+      .caption = std::string("Each point is an edge, of those with the largest integrated effect. "
+                             "Across: its effect on the margin by gradients, over all pairs. "
+                             "Up: the change of the margin when this edge alone is ablated, "
+                             "with its 95 % interval over pairs. The three largest are named.") +
+                 path_panels,
+      .source = "Goldowsky-Dill et al. 2023; Syed et al. 2023; Hanna et al. 2024",
+      .content = Chart{.panels = std::move(panels),
+                       .x_title = "effect by gradients (nats per pair)",
+                       .y_title = "exact effect (nats per pair)",
+                       .own_axes = true}};
 }
 
 Figure paths_composition_figure(const ResultsGroup& group) {
@@ -231,9 +245,9 @@ Figure paths_composition_figure(const ResultsGroup& group) {
           .title = "Composition in the weights against edges on tasks",
           .caption =
               "Spearman's rank correlation, over edges from a head to a head of a later layer, "
-              "between composition measured in the weights and the size of the edge's first-order "
+              "between composition measured in the weights and the size of the edge's integrated "
               "effect on the task's margin.",
-          .source = "Elhage et al. 2021; Syed et al. 2023",
+          .source = "Elhage et al. 2021; Hanna et al. 2024",
           .content = rows_chart("task", "rank correlation", spaced(group.labels("task")),
                                 std::move(series), {{"none", 0}})};
 }

@@ -5,11 +5,12 @@
 #include "headscope/ablation.hpp"
 #include "headscope/circuit.hpp"
 #include "headscope/edge_ablation.hpp"
-#include "headscope/edge_gradient.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/resampling.hpp"
 #include "induction.hpp"
 #include "pair_batches.hpp"
+#include "paths/circuit_size.hpp"
+#include "paths/integrated.hpp"
 #include "paths/repeated_tokens.hpp"
 #include "paths/results.hpp"
 #include "paths/sums.hpp"
@@ -22,12 +23,13 @@ const AnalysisInfo paths_info{
     .title = "Which heads feed which",
     .purpose =
         "How much less a model prefers the better side of minimal pairs when one part of it does "
-        "not read another: every edge to first order, the largest exactly, and how few edges do a "
-        "task.",
+        "not read another: every edge by integrated gradients, the largest exactly, and how few "
+        "edges do a task.",
     .source =
         "Wang et al. 2022, Interpretability in the Wild; Goldowsky-Dill et al. 2023, Localizing "
-        "Model Behavior with Path Patching; Syed et al. 2023, Attribution Patching Outperforms "
-        "Automated Circuit Discovery; Conmy et al. 2023, Towards Automated Circuit Discovery",
+        "Model Behavior with Path Patching; Hanna et al. 2024, Have Faith in Faithfulness; Syed et "
+        "al. 2023, Attribution Patching Outperforms Automated Circuit Discovery; Conmy et al. "
+        "2023, Towards Automated Circuit Discovery",
     .passes = {"averaging nodes on tasks", "differentiating edges on tasks",
                "ablating edges on tasks", "narrowing circuits (1 of 4)",
                "narrowing circuits (2 of 4)", "narrowing circuits (3 of 4)",
@@ -35,9 +37,9 @@ const AnalysisInfo paths_info{
     .input = AnalysisInput::tasks,
 };
 
-/// Pass 0 sums what nodes write for its mean over each task; pass 1 takes the first-order effect of
-/// every edge; pass 2 ablates the largest exactly and runs circuits of 0, 1, 2, 4, ... edges; the
-/// others narrow down how few edges keep most of the margin.
+/// Pass 0 sums what nodes write for its mean over each task; pass 1 takes the effect of every edge
+/// from gradients; pass 2 ablates the largest exactly and runs circuits of 0, 1, 2, 4, ... edges;
+/// the others narrow down from how many edges on circuits keep most of the margin.
 class Paths : public TaskAnalysis {
  public:
   explicit Paths(const AnalysisContext& context)
@@ -48,7 +50,7 @@ class Paths : public TaskAnalysis {
         tasks_(context.tasks->tasks()),
         forward_(context.model, context.compute),
         ablation_(context.model, context.compute, settings_.ablation(0)),
-        gradient_(context.model, context.compute),
+        gradient_(context.model, context.compute, std::max<std::uint64_t>(1, options_.n_step)),
         exact_(context.model, context.compute),
         circuit_(context.model, context.compute) {
     if (options_.n_repeated > 0) {
@@ -67,15 +69,16 @@ class Paths : public TaskAnalysis {
     if (pass > 0) read_means(earlier);
     for (std::size_t task = 0; pass >= exact_pass && task < tasks_.size(); ++task) {
       plans_.emplace_back(earlier, task, graph_, settings_);
-      const CircuitSize size(earlier, task, graph_.n_edge());
-      sizes_.push_back(size.is_known() ? size.next() : std::vector<Index>());
+      sizes_.push_back(CircuitSize(earlier, task, graph_.n_edge(), settings_).next());
     }
   }
 
   double batch_cost(int pass, std::uint64_t batch) const override {
     const auto n_token = static_cast<double>(batches_[batch].n_column);
     if (pass == 0) return n_token;
-    if (pass == 1) return 5 * n_token;
+    if (pass == 1) {
+      return 5 * static_cast<double>(std::max<std::uint64_t>(1, options_.n_step)) * n_token;
+    }
     const std::size_t n_sampled = sampled(batches_[batch]).size();
     const double share = static_cast<double>(n_sampled) /
                          static_cast<double>(std::max<std::size_t>(1, batches_[batch].count));
@@ -90,7 +93,7 @@ class Paths : public TaskAnalysis {
   std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
     const PairBatch& pairs = batches_[batch];
     if (pass_ == 0) return add_means(pairs, statistics);
-    if (pass_ == 1) return add_first_order(pairs, statistics);
+    if (pass_ == 1) return add_gradients(pairs, statistics);
     std::uint64_t n_token = 0;
     if (pass_ == exact_pass) {
       for (const PairBatch& run : runs_of(pairs, batch_columns))
@@ -155,6 +158,7 @@ class Paths : public TaskAnalysis {
     const Index d_model = model_.config.d_model, d_z = model_.config.d_z(),
                 n_layer = model_.config.n_layer;
     Array &embed = statistics.sum(names.embed, {d_model}),
+          &token = statistics.sum(names.token, {d_model}),
           &z = statistics.sum(names.z, {n_layer, d_z}),
           &mlp = statistics.sum(names.mlp, {n_layer, d_model});
     LayerFunction sums([&](const LayerView& view) {
@@ -172,6 +176,10 @@ class Paths : public TaskAnalysis {
         }
       }
     });
+    for (Index t = 0; t < sequences.n_column(); ++t) {
+      const float* const embedded = model_.W_E.colptr(static_cast<Index>(sequences.tokens[t]));
+      for (Index i = 0; i < d_model; ++i) token(i) += times[t] * static_cast<double>(embedded[i]);
+    }
     LayerObserver* const observers[] = {&sums};
     forward_.run(sequences, observers);
     double& n_token = statistics.sum(names.n_token, {1})(0);
@@ -183,7 +191,7 @@ class Paths : public TaskAnalysis {
     const ModelConfig& config = model_.config;
     const Index d_model = config.d_model, d_head = config.d_head();
     replacement_.assign(tasks_.size(), Matrix(d_model, graph_.n_node(), arma::fill::zeros));
-    if (options_.ablation == "zero") return;
+    mean_token_.assign(tasks_.size(), Vector(d_model, arma::fill::zeros));
     for (std::size_t task = 0; task < tasks_.size(); ++task) {
       const PathSums names(task);
       if (!earlier.has(names.n_token)) continue;
@@ -196,6 +204,8 @@ class Paths : public TaskAnalysis {
         for (Index i = 0; i < n; ++i) mean(i) = static_cast<float>(sums.values[first + i] / count);
         return mean;
       };
+      mean_token_[task] = mean_of(earlier.total(names.token), 0, d_model);
+      if (options_.ablation == "zero") continue;
       means.col(EdgeGraph::embed) = mean_of(embed, 0, d_model);
       for (Index l = 0; l < config.n_layer; ++l) {
         means.col(graph_.mlp(l)) = mean_of(mlp, l * d_model, d_model);
@@ -210,7 +220,7 @@ class Paths : public TaskAnalysis {
 
   // Pass 1 ----------------------------------------------------------------------------------------
 
-  std::uint64_t add_first_order(const PairBatch& batch, DocumentStatistics& statistics) {
+  std::uint64_t add_gradients(const PairBatch& batch, DocumentStatistics& statistics) {
     const Task& task = tasks_[batch.task];
     const SequenceBatch sequences = sequences_of(task, batch, false);
     LayerObserver* const observers[] = {&ablation_};
@@ -228,21 +238,23 @@ class Paths : public TaskAnalysis {
       correct(block) += margins[i] > 0 ? 1 : 0;
     }
     const Index n_edge = graph_.n_edge();
-    std::vector<double> sum(n_edge, 0), squares(n_edge, 0);
-    gradient_.run(ablation_.activations(), sequences, margin_weights(task, batch),
-                  replacement_[batch.task], pair_ends(task, batch),
-                  [&](Index, std::span<const float> effects) {
+    std::vector<double> first_order(n_edge, 0), integrated(n_edge, 0), squares(n_edge, 0);
+    gradient_.run(forward_, ablation_.activations(), sequences, margin_weights(task, batch),
+                  replacement_[batch.task], mean_token_[batch.task], pair_ends(task, batch),
+                  [&](Index, std::span<const float> of_pass, std::span<const float> of_all) {
                     for (Index edge = 0; edge < n_edge; ++edge) {
-                      const auto effect = static_cast<double>(effects[edge]);
-                      sum[edge] += effect;
+                      const auto effect = static_cast<double>(of_all[edge]);
+                      first_order[edge] += static_cast<double>(of_pass[edge]);
+                      integrated[edge] += effect;
                       squares[edge] += effect * effect;
                     }
                   });
     const auto add = [&](const std::string& name, const std::vector<double>& values) {
       statistics.add(name, {n_edge}, 0, std::vector<float>(values.begin(), values.end()));
     };
-    add(names.first_order, sum);
-    add(names.squared_order, squares);
+    add(names.first_order, first_order);
+    add(names.integrated, integrated);
+    add(names.squared_integrated, squares);
     return sequences.n_column();
   }
 
@@ -280,10 +292,11 @@ class Paths : public TaskAnalysis {
     std::vector<std::vector<unsigned char>> circuits;
     if (!plans_[task].can_do()) return circuits;
     if (pass_ == exact_pass) {
-      const std::vector<Index> random = random_edges(graph_.n_edge(), task, settings_.seed),
+      const std::vector<Index> first_order = by_size(plans_[task].first_order()),
+                               random = random_edges(graph_.n_edge(), task, settings_.seed),
                                steps = circuit_steps(graph_.n_edge());
       circuits.push_back(first_edges(random, 0));
-      for (const std::vector<Index>* order : {&plans_[task].order(), &random}) {
+      for (const std::vector<Index>* order : {&plans_[task].order(), &first_order, &random}) {
         for (std::size_t step = 1; step + 1 < steps.size(); ++step) {
           circuits.push_back(first_edges(*order, steps[step]));
         }
@@ -305,9 +318,12 @@ class Paths : public TaskAnalysis {
     };
     if (pass_ > exact_pass) {
       Array& sum = statistics.sum(names.narrowed(pass_ - exact_pass - 1),
-                                  {CircuitSize::n_point(graph_.n_edge())});
+                                  {n_document_block, CircuitSize::n_point(graph_.n_edge())});
       for (std::size_t i = 0; i < circuits.size(); ++i) {
-        for (const double margin : margins_in(circuits[i])) sum(i) += margin;
+        const std::vector<double> margins = margins_in(circuits[i]);
+        for (std::size_t pair = 0; pair < run.count; ++pair) {
+          sum(block_of(run, pair), i) += margins[pair];
+        }
       }
       return sequences.n_column();
     }
@@ -340,12 +356,13 @@ class Paths : public TaskAnalysis {
   std::vector<PairBatch> batches_;
   Forward forward_;
   HeadAblation ablation_;
-  EdgeGradient gradient_;
+  IntegratedEdges gradient_;
   EdgeAblation exact_;
   CircuitForward circuit_;
 
   int pass_ = 0;
   std::vector<Matrix> replacement_;        // per task, d_model x node
+  std::vector<Vector> mean_token_;         // per task, d_model
   std::vector<PathPlan> plans_;            // per task, from the exact pass on
   std::vector<std::vector<Index>> sizes_;  // per task, numbers of edges to try
   SampledTask sampled_;                    // of the batch that is run
@@ -363,19 +380,21 @@ std::uint64_t memory(const RunShape& run) {
                           2 * config.n_ctx, CircuitForward::columns_at_once(config));
   // Of each task: sums of all edges; those of one batch and the resamples of one result; plans and
   // results; replacements.
-  const std::uint64_t by_block = n_document_block * (n_exact + n_circuit + 4),
-                      of_task = 2 * n_edge * (Statistics::added_bytes + sizeof(float)) +
-                                (by_block + (config.n_layer + 1) * config.d_model +
+  const std::uint64_t n_narrowing = n_narrowing_pass * CircuitSize::n_point(graph.n_edge()),
+                      by_block = n_document_block * (n_exact + n_circuit + n_narrowing + 4),
+                      of_task = 3 * n_edge * (Statistics::added_bytes + sizeof(float)) +
+                                (by_block + (config.n_layer + 2) * config.d_model +
                                  config.n_layer * config.d_z()) *
                                     Statistics::sum_bytes +
-                                8 * n_edge * sizeof(double) +
-                                3 * graph.n_node() * graph.n_port() * sizeof(double) +
-                                graph.n_node() * config.d_model * sizeof(float);
+                                10 * n_edge * sizeof(double) +
+                                4 * graph.n_node() * graph.n_port() * sizeof(double) +
+                                (graph.n_node() + 1) * config.d_model * sizeof(float);
   const Engines engines = run.settings.engines;
   return Forward::bytes(config, n_column, false) +
          Forward::loss_bytes(config, n_column, run.n_thread) +
          HeadAblation::bytes(config, n_column, run.n_thread, engines) +
-         EdgeGradient::bytes(config, n_column, run.n_thread, engines) +
+         IntegratedEdges::bytes(config, n_column, std::max<Index>(1, n_column / 2), run.n_thread,
+                                engines) +
          EdgeAblation::bytes(config, n_column, n_exact) +
          CircuitForward::bytes(config, std::min(n_column, most_circuit_columns), run.n_thread) +
          ComputeContext::bytes(config, n_column, run.n_thread, engines) +

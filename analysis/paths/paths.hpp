@@ -5,14 +5,19 @@
 namespace headscope {
 
 struct PathsOptions {
+  std::uint64_t n_step = 5;
   std::uint64_t n_exact = 50;
   std::string ablation = "mean";
   std::uint64_t n_pair = 32;  ///< 0: all
   std::uint64_t n_repeated = 100;
 
   void declare(OptionTable& option) {
+    option(n_step, {"paths-steps", "M",
+                    "passes over which the gradients of edges are averaged, between the tokens' "
+                    "mean embedding and the tokens (integrated gradients); 1: first order alone"})
+        .most = 1000;
     option(n_exact, {"paths-exact", "N",
-                     "number of edges of each task, the largest by their first-order effect, to "
+                     "number of edges of each task, the largest by their integrated effect, to "
                      "ablate exactly"});
     option(ablation, {"paths-ablation", "KIND",
                       "what replaces the output of a node where an edge is ablated: zero, or mean, "
@@ -21,7 +26,7 @@ struct PathsOptions {
     option(n_pair,
            {"paths-pairs", "N",
             "number of pairs of each task, spread evenly, to ablate edges exactly and to run "
-            "circuits on; first-order effects are of all pairs",
+            "circuits on; effects by gradients are of all pairs",
             "all"});
     option(n_repeated, {"paths-repeated", "N",
                         "number of pairs of the task of repeated random tokens, which is added to "

@@ -5,8 +5,10 @@
 #include <numeric>
 
 #include "base/number_text.hpp"
+#include "paths/circuit_size.hpp"
 #include "paths/paths.hpp"
 #include "paths/sums.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -17,6 +19,10 @@ const char* const path_patching =
     "Behavior with Path Patching";
 const char* const attribution_patching =
     "Syed et al. 2023, Attribution Patching Outperforms Automated Circuit Discovery";
+const char* const integrated_gradients =
+    "Hanna et al. 2024, Have Faith in Faithfulness: Going Beyond Circuit Overlap When Finding "
+    "Model "
+    "Mechanisms";
 const char* const circuit_discovery =
     "Conmy et al. 2023, Towards Automated Circuit Discovery; Syed et al. 2023";
 const char* const by_pairs = "pairs resampled";
@@ -42,14 +48,21 @@ const VariableTable path_variables{
      "of the margin by what the port reads, through the port's layer norm; {replaced}; no value "
      "where no edge runs",
      attribution_patching},
+    {"edge_integrated", "task node port", "nats per pair",
+     "effect on the margin of ablating the edge by integrated gradients: as edge_first_order, with "
+     "the gradient averaged over passes {steps}, whose token embeddings after position 0 are mean "
+     "+ "
+     "share (token - mean), mean over the task's tokens after position 0; {replaced}; no value "
+     "where no edge runs",
+     integrated_gradients},
     {"edge_p", "task node port", "probability",
-     "two-sided p-value of edge_first_order, by a paired t-test over pairs, whose variance "
+     "two-sided p-value of edge_integrated, by a paired t-test over pairs, whose variance "
      "includes float32's rounding of the margin",
      "Student 1908"},
     {"edge_q", "task node port", "probability", "edge_p adjusted over all edges of the task",
      "Benjamini & Hochberg 1995"},
     {"edge_node", "task edge", "1",
-     "node that the edge runs from; edges with edge_q < 0.05, largest |edge_first_order| first; "
+     "node that the edge runs from; edges with edge_q < 0.05, largest |edge_integrated| first; "
      "empty where there are fewer"},
     {"edge_port", "task edge", "1", "port that the edge runs to"},
     {"edge_change", "task edge", "nats per pair",
@@ -62,25 +75,35 @@ const VariableTable path_variables{
      "Student 1908"},
     {"edge_change_q", "task edge", "probability",
      "edge_change_p adjusted over the task's edges ablated exactly", "Benjamini & Hochberg 1995"},
+    {"edge_rank_correlation", "task method", "1",
+     "Spearman's rank correlation of edge_first_order or edge_integrated with edge_change over the "
+     "edges ablated exactly",
+     "Syed et al. 2023; Hanna et al. 2024"},
     {"faithfulness", "task order step", "1",
      "(margin with the first edges of an order kept and all others ablated - margin with none "
-     "kept) / (margin with all - margin with none); edges by |edge_first_order|, largest first, or "
-     "in seeded random order; step is the number of edges kept; {replaced}; no value if the model "
+     "kept) / (margin with all - margin with none); edges by |edge_integrated| or "
+     "|edge_first_order|, largest first, or in seeded random order; step is the number of edges "
+     "kept; {replaced}; no value if the model "
      "is not shown to do the task (can_do)",
      circuit_discovery, by_pairs},
+    {"edge_margin", "task", "nats per pair",
+     "margin with all edges minus margin with none; {replaced}; no value if the model is not shown "
+     "to do the task (can_do)",
+     circuit_discovery, by_pairs},
     {"circuit_edges_90", "task", "count",
-     "fewest edges, the largest by |edge_first_order|, that keep 0.9 of the margin; found between "
-     "the steps of faithfulness by bisection; no value if the model is not shown to do the task "
-     "(can_do)",
-     circuit_discovery},
+     "smallest number of edges, the largest by |edge_integrated|, from which on faithfulness "
+     "stays at 0.9 or more: at the steps, and at the numbers between and beyond that four rounds "
+     "try; the interval keeps the order of the edges; no value unless the interval of edge_margin "
+     "lies above 0",
+     circuit_discovery, by_pairs},
     {"composition_correlation", "task kind", "1",
      "Spearman's rank correlation, over edges from a head to queries, keys or values of heads of "
      "later layers, between composition in the weights (circuits/composition) and "
-     "|edge_first_order|",
-     "Elhage et al. 2021; Syed et al. 2023"},
+     "|edge_integrated|",
+     "Elhage et al. 2021; Hanna et al. 2024"},
     {"composition_correlation_p", "task kind", "probability",
-     "one-sided p-value of composition_correlation: share of permutations of the effects between "
-     "the same two layers whose correlation is as large"},
+     "one-sided p-value of composition_correlation: share of random relabellings of the heads "
+     "within their layers, in the weights alone, whose correlation is as large"},
 };
 
 namespace {
@@ -145,7 +168,7 @@ class PathsBuilder {
       plans_.emplace_back(statistics, task, graph, settings);
       exact_.push_back(exact_values(statistics, task, plans_[task].exact().size(), steps_.size(),
                                     plans_[task].margin().value, settings));
-      sizes_.emplace_back(statistics, task, graph.n_edge());
+      sizes_.emplace_back(statistics, task, graph.n_edge(), settings);
     }
   }
 
@@ -158,7 +181,8 @@ class PathsBuilder {
     group_.add_dimension(Dimension::labels("node", nodes));
     group_.add_dimension(Dimension::labels("port", ports));
     group_.add_dimension(Dimension::count("edge", n_exact()));
-    group_.add_dimension(Dimension::labels("order", {"first_order", "random"}));
+    group_.add_dimension(Dimension::labels("order", {"integrated", "first_order", "random"}));
+    group_.add_dimension(Dimension::labels("method", {"first_order", "integrated"}));
     group_.add_dimension(
         Dimension::numbers("step", std::vector<double>(steps_.begin(), steps_.end())));
     group_.add_dimension(Dimension::labels("kind", {"q", "k", "v"}));
@@ -172,20 +196,23 @@ class PathsBuilder {
     add("can_do", plans_, &PathPlan::can_do);
   }
 
-  void add_first_order() {
+  void add_gradients() {
     const Shape shape{n_task(), graph_.n_node(), graph_.n_port()};
-    Array effect(shape, std::nan("")), p = effect, q = effect;
+    Array first_order(shape, std::nan("")), integrated = first_order, p = first_order,
+                                            q = first_order;
     for (std::size_t task = 0; task < n_task(); ++task) {
       for (Index port = 0; port < graph_.n_port(); ++port) {
         for (Index node = 0; node < graph_.n_read(port); ++node) {
           const Index edge = graph_.edge(node, port);
-          effect(task, node, port) = plans_[task].first_order()[edge];
+          first_order(task, node, port) = plans_[task].first_order()[edge];
+          integrated(task, node, port) = plans_[task].integrated()[edge];
           p(task, node, port) = plans_[task].p()[edge];
           q(task, node, port) = plans_[task].q()[edge];
         }
       }
     }
-    add_replaced("edge_first_order", effect);
+    add_replaced("edge_first_order", first_order);
+    group_.add(replaced("edge_integrated").with("steps", steps_text()), integrated);
     add("edge_p", p);
     add("edge_q", q);
   }
@@ -209,28 +236,53 @@ class PathsBuilder {
     add("edge_port", ports);
     add_replaced("edge_change", change);
     add("edge_change_p", p);
+    add_rank_correlation();
     add("edge_change_q", q);
+  }
+
+  void add_rank_correlation() {
+    Array correlation({n_task(), 2}, std::nan(""));
+    for (std::size_t task = 0; task < n_task(); ++task) {
+      const PathPlan& plan = plans_[task];
+      std::vector<double> exact, first_order, integrated;
+      for (std::size_t i = 0; i < exact_[task].change.size(); ++i) {
+        exact.push_back(exact_[task].change[i].value);
+        first_order.push_back(plan.first_order()[plan.exact()[i]]);
+        integrated.push_back(plan.integrated()[plan.exact()[i]]);
+      }
+      correlation(task, 0) = spearman(first_order, exact);
+      correlation(task, 1) = spearman(integrated, exact);
+    }
+    add("edge_rank_correlation", correlation);
   }
 
   void add_circuits() {
     add_replaced("faithfulness", exact_, &ExactValues::faithfulness);
-    add("circuit_edges_90", sizes_, [](const CircuitSize& size) {
-      return size.is_known() ? static_cast<double>(size.fewest()) : std::nan("");
-    });
+    add_replaced("edge_margin", sizes_, &CircuitSize::edge_margin);
+    add("circuit_edges_90", sizes_, &CircuitSize::fewest);
   }
 
  private:
   std::size_t n_task() const { return tasks_.size(); }
   std::size_t n_exact() const { return std::min<std::size_t>(options_.n_exact, graph_.n_edge()); }
   void add(const char* name, const auto&... values) { group_.add(path_variables[name], values...); }
-  /// Adds a variable whose definition says what replaces a node's output.
+  /// A declaration that says what replaces a node's output.
+  Declaration replaced(const char* name) const {
+    return path_variables[name].with(
+        "replaced", options_.ablation == "zero"
+                        ? "replaced by zero"
+                        : "replaced by the node's mean over the tokens of the task's good and bad "
+                          "sides, position 0 left out");
+  }
   void add_replaced(const char* name, const auto&... values) {
-    group_.add(path_variables[name].with(
-                   "replaced", options_.ablation == "zero"
-                                   ? "replaced by zero"
-                                   : "replaced by the node's mean over the tokens of the task's "
-                                     "good and bad sides, position 0 left out"),
-               values...);
+    group_.add(replaced(name), values...);
+  }
+  /// `1/5, 2/5, ... 5/5`.
+  std::string steps_text() const {
+    const std::uint64_t n_step = std::max<std::uint64_t>(1, options_.n_step);
+    const std::string of = "/" + std::to_string(n_step);
+    if (n_step == 1) return "1" + of;
+    return "1" + of + ", ... " + std::to_string(n_step) + of;
   }
 
   const std::vector<Task>& tasks_;
@@ -249,19 +301,19 @@ std::vector<CircuitEdge> circuit_of(const ResultsGroup& group, std::size_t task)
   std::vector<CircuitEdge> edges;
   if (group.values("can_do")(task) == 0) return edges;
   const double least = least_circuit_share * group.values("margin")(task);
-  const Array change = group.values("edge_change").part(task),
-              q = group.values("edge_change_q").part(task);
+  const Variable& change = group.variable("edge_change");
+  const Array q = group.values("edge_change_q").part(task);
   const auto place_of = [&](const char* variable, const char* dimension, std::size_t i) {
-    const std::string& label = group.variable(variable).text[task * change.size() + i];
+    const std::string& label = group.variable(variable).text[task * q.size() + i];
     return group.dimension(dimension).place_of(label).value();
   };
-  for (std::size_t i = 0; i < change.size(); ++i) {
-    if (!(q(i) < significant_q) || !(std::abs(change(i)) >= least)) continue;
-    edges.push_back(
-        {place_of("edge_node", "node", i), place_of("edge_port", "port", i), change(i)});
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    const Estimate effect = change.estimate(task * q.size() + i);
+    if (!(q(i) < significant_q) || !(std::abs(effect.value) >= least)) continue;
+    edges.push_back({place_of("edge_node", "node", i), place_of("edge_port", "port", i), effect});
   }
   std::ranges::stable_sort(edges, std::greater(),
-                           [](const CircuitEdge& edge) { return std::abs(edge.change); });
+                           [](const CircuitEdge& edge) { return std::abs(edge.change.value); });
   return edges;
 }
 
@@ -273,15 +325,18 @@ std::string edge_text(const std::string& node, const std::string& port) {
   return to + (kind == 'q' ? " by queries" : kind == 'k' ? " by keys" : " by values");
 }
 
-std::string strongest_path(const ResultsGroup& group, std::size_t task) {
-  const std::vector<std::string>&nodes = group.labels("node"), &ports = group.labels("port");
+bool is_between_heads(const ResultsGroup& group, const CircuitEdge& edge) {
+  return group.labels("node")[edge.node].starts_with('L') &&
+         group.labels("port")[edge.port].find('.') != std::string::npos;
+}
+
+std::string strongest_between_heads(const ResultsGroup& group, std::size_t task) {
   const std::vector<CircuitEdge> edges = circuit_of(group, task);
-  auto strongest = std::ranges::find_if(edges, [&](const CircuitEdge& edge) {
-    return nodes[edge.node].starts_with('L') && ports[edge.port].find('.') != std::string::npos;
-  });
-  if (strongest == edges.end()) strongest = edges.begin();
+  const auto strongest = std::ranges::find_if(
+      edges, [&](const CircuitEdge& edge) { return is_between_heads(group, edge); });
   if (strongest == edges.end()) return "";
-  return edge_text(nodes[strongest->node], ports[strongest->port]);
+  return edge_text(group.labels("node")[strongest->node], group.labels("port")[strongest->port]) +
+         " (" + margin_text(strongest->change) + ")";
 }
 
 ResultsGroup paths_results(const Statistics& statistics, const std::vector<Task>& tasks,
@@ -291,7 +346,7 @@ ResultsGroup paths_results(const Statistics& statistics, const std::vector<Task>
   PathsBuilder builder(statistics, tasks, graph, settings, group);
   builder.add_dimensions();
   builder.add_tasks();
-  builder.add_first_order();
+  builder.add_gradients();
   builder.add_exact();
   builder.add_circuits();
   group.summary = paths_summary(group);

@@ -29,16 +29,19 @@ inline constexpr double least_circuit_share = 0.01;
 /// One edge of a task's circuit.
 struct CircuitEdge {
   std::size_t node = 0, port = 0;
-  double change = 0;  ///< of the margin when the edge is ablated, exact, nats
+  Estimate change;  ///< of the margin when the edge is ablated, exact, nats
 };
 
 /// The edges ablated exactly that change a task's margin significantly and by at least
 /// least_circuit_share of it, the largest first; none if the model is not shown to do the task.
 std::vector<CircuitEdge> circuit_of(const ResultsGroup& group, std::size_t task);
 
-/// The largest edge of the circuit between two heads, or else between any parts: `L0H4 → L3H3 by
-/// keys`; empty if there is none.
-std::string strongest_path(const ResultsGroup& group, std::size_t task);
+/// Whether the edge leads from a head to queries, keys or values of another.
+bool is_between_heads(const ResultsGroup& group, const CircuitEdge& edge);
+
+/// The largest edge of the circuit between two heads, with the exact change of the margin without
+/// it: `L0H4 → L3H3 by keys (-0.85 nats, interval -1.1 to -0.6)`; empty if there is none.
+std::string strongest_between_heads(const ResultsGroup& group, std::size_t task);
 
 /// `L0H4 → L3H3 by keys`, from the labels of node and port.
 std::string edge_text(const std::string& node, const std::string& port);

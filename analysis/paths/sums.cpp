@@ -19,6 +19,7 @@ constexpr std::uint64_t order_stream = std::uint64_t{1} << 61;
 PathSums::PathSums(std::size_t task) : number_(" " + std::to_string(task)) {
   const auto name = [&](const char* sum) { return sum + number_; };
   embed = name("embed");
+  token = name("token");
   z = name("z");
   mlp = name("mlp");
   n_token = name("n_token");
@@ -26,7 +27,8 @@ PathSums::PathSums(std::size_t task) : number_(" " + std::to_string(task)) {
   margin = name("margin");
   correct = name("correct");
   first_order = name("first_order");
-  squared_order = name("squared_order");
+  integrated = name("integrated");
+  squared_integrated = name("squared_integrated");
   n_exact = name("n_exact");
   change = name("change");
   squared_change = name("squared_change");
@@ -45,7 +47,8 @@ double edge_p(double n_pair, double sum, double sum_of_squares, double margin) {
 PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGraph& graph,
                    const AnalysisSettings& settings) {
   const PathSums names(task);
-  for (auto* values : {&first_order_, &p_, &q_}) values->assign(graph.n_edge(), std::nan(""));
+  for (auto* values : {&first_order_, &integrated_, &p_, &q_})
+    values->assign(graph.n_edge(), std::nan(""));
   if (!statistics.has(names.n_pair)) return;
   const Array n_pair = statistics.total(names.n_pair), margin = statistics.total(names.margin),
               correct = statistics.total(names.correct);
@@ -59,17 +62,16 @@ PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGra
   });
   accuracy_ = with_score_interval(means[0], n_pair_);
   margin_ = means[1];
-  const Array sum = statistics.total(names.first_order),
-              squares = statistics.total(names.squared_order);
+  const Array first_order = statistics.total(names.first_order),
+              integrated = statistics.total(names.integrated),
+              squares = statistics.total(names.squared_integrated);
   for (Index edge = 0; edge < graph.n_edge(); ++edge) {
-    first_order_[edge] = sum(edge) / n_pair_;
-    p_[edge] = edge_p(n_pair_, sum(edge), squares(edge), margin_.value);
+    first_order_[edge] = first_order(edge) / n_pair_;
+    integrated_[edge] = integrated(edge) / n_pair_;
+    p_[edge] = edge_p(n_pair_, integrated(edge), squares(edge), margin_.value);
   }
   q_ = benjamini_hochberg(p_);
-  order_.resize(graph.n_edge());
-  std::iota(order_.begin(), order_.end(), 0);
-  std::ranges::stable_sort(order_, std::greater(),
-                           [&](Index edge) { return std::abs(first_order_[edge]); });
+  order_ = by_size(integrated_);
   const std::uint64_t n_exact = settings.own<PathsOptions>().n_exact;
   for (const Index edge : order_) {
     if (exact_.size() == n_exact) break;
@@ -88,6 +90,14 @@ std::vector<Index> circuit_steps(Index n_edge) {
   return steps;
 }
 
+std::vector<Index> by_size(const std::vector<double>& effects) {
+  std::vector<Index> order(effects.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](Index edge) { return std::abs(effects[edge]); });
+  return order;
+}
+
 std::vector<Index> random_edges(Index n_edge, std::size_t task, std::uint64_t seed) {
   return permutation(n_edge, CounterRandom(seed, order_stream + task));
 }
@@ -96,55 +106,6 @@ std::vector<unsigned char> first_edges(const std::vector<Index>& order, Index co
   std::vector<unsigned char> kept(order.size(), 0);
   for (Index i = 0; i < count; ++i) kept[order[i]] = 1;
   return kept;
-}
-
-CircuitSize::CircuitSize(const Statistics& statistics, std::size_t task, Index n_edge)
-    : n_edge_(n_edge) {
-  const PathSums names(task);
-  if (!statistics.has(names.kept)) return;
-  const std::vector<Index> steps = circuit_steps(n_edge);
-  const Array kept = statistics.total(names.kept);
-  std::vector<double> margins(steps.size(), 0);
-  for (std::size_t block = 0; block < n_document_block; ++block) {
-    for (std::size_t step = 0; step < steps.size(); ++step) margins[step] += kept(block, 0, step);
-  }
-  const double none = margins.front(), all = margins.back();
-  if (!(all > none)) return;
-  const auto is_enough = [&](double margin) { return margin - none >= kept_share * (all - none); };
-  const auto narrow = [&](const std::vector<Index>& sizes, const auto& margin_of) {
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (is_enough(margin_of(i))) {
-        high_ = sizes[i];
-        return;
-      }
-      low_ = sizes[i];
-    }
-  };
-  narrow(steps, [&](std::size_t i) { return margins[i]; });
-  for (int pass = 0; pass < n_narrowing_pass; ++pass) {
-    if (!statistics.has(names.narrowed(pass))) return;
-    const Array tried = statistics.total(names.narrowed(pass));
-    narrow(next(), [&](std::size_t i) { return tried(i); });
-  }
-}
-
-Index CircuitSize::n_point(Index n_edge) {
-  // Passes that each divide the widest gap between steps by one more.
-  Index gap = 1;
-  while (4 * gap <= n_edge) gap *= 2;
-  gap = std::max(gap, n_edge - std::min(n_edge, 2 * gap));
-  return std::max<Index>(
-      1, static_cast<Index>(std::ceil(std::pow(static_cast<double>(gap), 1.0 / n_narrowing_pass))) -
-             1);
-}
-
-std::vector<Index> CircuitSize::next() const {
-  std::vector<Index> points;
-  const Index n = std::min(n_point(n_edge_), high_ - low_ - 1);
-  for (Index i = 1; high_ > low_ + 1 && i <= n; ++i) {
-    points.push_back(low_ + std::max<Index>(i, (high_ - low_) * i / (n + 1)));
-  }
-  return points;
 }
 
 }  // namespace headscope

@@ -12,29 +12,28 @@ namespace headscope {
 /// Passes: means, first order, exact, and those that narrow the fewest edges down.
 inline constexpr int exact_pass = 2;
 inline constexpr int n_narrowing_pass = 4;
-inline constexpr std::size_t n_path_order = 2;  ///< first_order, random
-/// Share of the margin that a circuit keeps.
-inline constexpr double kept_share = 0.9;
-
+inline constexpr std::size_t n_path_order = 3;  ///< integrated, first_order, random
 /// Names of the sums of a task, by its number.
 struct PathSums {
   explicit PathSums(std::size_t task);
 
   // Of the first pass, over the tokens of both sides after position 0.
   std::string embed;    ///< d_model
+  std::string token;    ///< d_model, token embeddings
   std::string z;        ///< layer x d_model
   std::string mlp;      ///< layer x d_model, without b_out
   std::string n_token;  ///< 1
   // Of the second pass; block: document_block of the pair.
-  std::string n_pair, margin, correct;     ///< block
-  std::string first_order, squared_order;  ///< edge; nats, and nats squared
+  std::string n_pair, margin, correct;  ///< block
+  std::string first_order, integrated;  ///< edge, nats
+  std::string squared_integrated;       ///< edge, nats squared
   // Of the third pass, over the pairs ablated exactly.
   std::string n_exact;         ///< block, pairs
   std::string change;          ///< block x exact edge, nats
   std::string squared_change;  ///< exact edge
   std::string kept;            ///< block x order x step, margins of circuits, nats
   // Of the narrowing passes.
-  std::string narrowed(int pass) const;  ///< point, margins of circuits, nats
+  std::string narrowed(int pass) const;  ///< block x point, margins of circuits, nats
 
  private:
   std::string number_;
@@ -57,11 +56,12 @@ class PathPlan {
   const Estimate& accuracy() const { return accuracy_; }
   const Estimate& margin() const { return margin_; }
 
-  /// By edge: mean over pairs, nats; two-sided p; q over the task's edges.
+  /// By edge: means over pairs, nats; two-sided p of `integrated`; q over the task's edges.
   const std::vector<double>& first_order() const { return first_order_; }
+  const std::vector<double>& integrated() const { return integrated_; }
   const std::vector<double>& p() const { return p_; }
   const std::vector<double>& q() const { return q_; }
-  /// Edges largest in |first order| first; ties by number.
+  /// Edges largest in |integrated| first; ties by number.
   const std::vector<Index>& order() const { return order_; }
   /// The edges that are ablated exactly.
   const std::vector<Index>& exact() const { return exact_; }
@@ -69,36 +69,20 @@ class PathPlan {
  private:
   double n_pair_ = 0;
   Estimate accuracy_, margin_;
-  std::vector<double> first_order_, p_, q_;
+  std::vector<double> first_order_, integrated_, p_, q_;
   std::vector<Index> order_, exact_;
 };
 
 /// Numbers of edges kept: 0, 1, 2, 4, ... all.
 std::vector<Index> circuit_steps(Index n_edge);
 
+/// Edges largest in size first; ties by number.
+std::vector<Index> by_size(const std::vector<double>& effects);
+
 /// Edges in seeded random order.
 std::vector<Index> random_edges(Index n_edge, std::size_t task, std::uint64_t seed);
 
 /// The flags of the first `count` edges of an order.
 std::vector<unsigned char> first_edges(const std::vector<Index>& order, Index count);
-
-/// The fewest edges that keep 0.9 of the margin, narrowed down pass by pass.
-class CircuitSize {
- public:
-  /// @param statistics  with the sums of the third pass; without them nothing is known.
-  CircuitSize(const Statistics& statistics, std::size_t task, Index n_edge);
-
-  bool is_known() const { return high_ > 0; }
-  /// Enough edges; the fewest that were tried.
-  Index fewest() const { return high_; }
-  /// Numbers of edges to try next: between too few and enough; empty if they are neighbours.
-  std::vector<Index> next() const;
-  /// Points of a narrowing pass.
-  static Index n_point(Index n_edge);
-
- private:
-  Index low_ = 0, high_ = 0;  // too few, enough
-  Index n_edge_;
-};
 
 }  // namespace headscope

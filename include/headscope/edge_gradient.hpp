@@ -34,14 +34,17 @@ class EdgeGradient {
   /// Called for each group of columns, in order, with the effects of all edges (EdgeGraph::edge).
   using Observer = std::function<void(Index group, std::span<const float> effects)>;
 
-  /// @param clean        HeadAblation::activations() of the batch.
+  /// @param clean        HeadAblation::activations() of the batch: u is what its nodes write.
   /// @param weights      of the negative log likelihoods of the predictions in L, one each.
   /// @param replacement  d_model x n_node: what each node's output is replaced by, for all tokens.
   /// @param group_ends   groups of columns: the first column after each, ascending, the last of
   ///                     them n_column. Effects are summed over the columns of a group.
+  /// @param at           of another pass over the batch, where the gradients are taken; default:
+  ///                     clean.
   /// @throws ShapeError if counts differ.
   void run(Activations& clean, const SequenceBatch& batch, std::span<const float> weights,
-           const Matrix& replacement, std::span<const Index> group_ends, const Observer& observe);
+           const Matrix& replacement, std::span<const Index> group_ends, const Observer& observe,
+           Activations* at = nullptr);
 
   /// Columns whose nodes' outputs are held at once, unless a model has very many nodes.
   static constexpr Index columns_at_once = 128;

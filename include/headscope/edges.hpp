@@ -50,6 +50,8 @@ class EdgeGraph {
   Index n_edge() const { return first_edge_.back(); }
   Index n_layer() const { return n_layer_; }
   Index n_head() const { return n_head_; }
+  /// Of a layer: groups of heads that share keys and values; n_head if none do.
+  Index n_group() const { return n_group_; }
 
   static constexpr Index embed = 0;
   Index head(Index layer, Index h) const { return 1 + layer * (n_head_ + 1) + h; }

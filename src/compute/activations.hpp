@@ -43,6 +43,12 @@ class Activations : public LayerObserver {
   Matrix mlp_input(Index layer) {
     return config_.parallel_residual ? resid(layer) : resid_mid(layer);
   }
+  /// Bytes of what is kept without projections.
+  static std::uint64_t bytes(const ModelConfig& config, Index n_token) {
+    return (config.n_layer * (2 * config.d_model + config.d_z()) + config.d_model) * n_token *
+           sizeof(float);
+  }
+
   /// d_z x n_token.
   Matrix z(Index layer) { return z_[layer].matrix(config_.d_z(), n_token_); }
 

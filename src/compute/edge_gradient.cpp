@@ -67,7 +67,7 @@ struct EdgeGradient::Workspace {
   }
 
   /// Adds the effects of the columns of a chunk.
-  void add(Activations& clean, const Matrix& replacement, Index first, Index count,
+  void add(Activations& clean, Activations& at, const Matrix& replacement, Index first, Index count,
            std::span<const GroupColumns> groups) {
     const Index n_node = graph.n_node(), d_model = config.d_model;
     Matrix D = differences.matrix(d_model * count, n_node);
@@ -78,15 +78,15 @@ struct EdgeGradient::Workspace {
     }
     for (Index l = 0; l < config.n_layer; ++l) {
       const Layer layer(model, l);
-      attention_gradients(layer, dqkv[l].matrix(config.d_qkv(), clean.n_token()),
-                          blas::ConstView(clean.resid(l)).cols(first, count));
+      attention_gradients(layer, dqkv[l].matrix(config.d_qkv(), at.n_token()),
+                          blas::ConstView(at.resid(l)).cols(first, count));
       contract(graph.attention_port(l), graph.n_attention_port(), first, count, groups);
-      reader_gradient(dmlp[l].matrix(d_model, clean.n_token()), layer.ln_2, clean.mlp_input(l),
-                      first, count);
+      reader_gradient(dmlp[l].matrix(d_model, at.n_token()), layer.ln_2, at.mlp_input(l), first,
+                      count);
       contract(graph.mlp_port(l), 1, first, count, groups);
     }
-    reader_gradient(dlogits.matrix(d_model, clean.n_token()), final_norm(model),
-                    clean.resid(config.n_layer), first, count);
+    reader_gradient(dlogits.matrix(d_model, at.n_token()), final_norm(model),
+                    at.resid(config.n_layer), first, count);
     contract(graph.logits_port(), 1, first, count, groups);
   }
 
@@ -152,14 +152,17 @@ EdgeGradient::~EdgeGradient() = default;
 
 void EdgeGradient::run(Activations& clean, const SequenceBatch& batch,
                        std::span<const float> weights, const Matrix& replacement,
-                       std::span<const Index> group_ends, const Observer& observe) {
+                       std::span<const Index> group_ends, const Observer& observe,
+                       Activations* at) {
   Workspace& w = *workspace_;
+  Activations& gradients_at = at == nullptr ? clean : *at;
   check_replacement(w.graph, w.config, replacement);
+  check_count("columns of the other pass", clean.n_token(), gradients_at.n_token());
   check_count("columns of the groups", batch.n_column(),
               group_ends.empty() ? Index{0} : group_ends.back());
   w.dlogits.matrix(w.config.d_model, batch.n_column()).zeros();
   w.gradient.run(
-      clean, batch, weights, [](const LayerGradient&) {},
+      gradients_at, batch, weights, [](const LayerGradient&) {},
       [&](const PortGradient& port) { w.keep(port, batch); });
 
   const Index most = chunk_columns(w.graph, w.config.d_model);
@@ -179,7 +182,7 @@ void EdgeGradient::run(Activations& clean, const SequenceBatch& batch,
         if (from < to) groups.push_back({g, from, to - from, &effects[g - group]});
       }
       w.first_column_ = first;
-      w.add(clean, replacement, first, end - first, groups);
+      w.add(clean, gradients_at, replacement, first, end - first, groups);
       first = end;
     }
     for (Index g = group; g <= last; ++g) observe(g, effects[g - group]);

@@ -294,7 +294,7 @@ class ChartWriter {
     }
     for (const ReferenceLine& line : panel.reference_lines) {
       const KeyEntry* const entry = find(line.label, true);
-      add(gnuplot_number(line.y) + " " + entry->text(), entry);
+      add(reference_line(line.y, index) + " " + entry->text(), entry);
     }
     for (const KeyEntry& entry : key_) {
       if (keyed && !named.contains(&entry)) add("keyentry " + entry.text(), &entry);
@@ -305,6 +305,16 @@ class ChartWriter {
           nullptr);
     }
     script_.add(plot.empty() ? "plot NaN" : plot);
+  }
+
+  /// A line where y has this value: across the panel, or upright where y runs across.
+  std::string reference_line(double y, std::size_t index) {
+    const std::string at = gnuplot_number(y);
+    if (!chart_.horizontal) return at;
+    const Range up = drawn_up(index);
+    return add_block("# line\n# x y\n" + at + " " + gnuplot_number(up.low) + "\n" + at + " " +
+                     gnuplot_number(up.high) + "\n") +
+           "1:2";
   }
 
   // The left ends of the point labels that find room.

@@ -5,10 +5,13 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <numeric>
 
+#include "headscope/random.hpp"
 #include "headscope/results.hpp"
 #include "induction.hpp"
+#include "paths/circuit_size.hpp"
 #include "paths/paths.hpp"
 #include "paths/repeated_tokens.hpp"
 #include "paths/results.hpp"
@@ -73,20 +76,23 @@ ModelConfig one_head() {
 }
 
 /// Sums of a task of 24 pairs in a model of one head, whose 8 edges have the effects given in every
-/// pair but for a little that differs. Without the largest of the five significant edges every pair
-/// loses 3 nats, without the others every other pair wins 1. Circuits keep the margins given.
+/// pair but for a little that differs, by integrated gradients, and half of it to first order.
+/// Without the largest of the five significant edges every pair loses 3 nats, without the others
+/// every other pair wins 1. Circuits keep the margins given.
 Statistics example_paths(const std::vector<double>& effects, const std::vector<double>& kept) {
   Statistics statistics;
   DocumentStatistics batch(statistics, 0);
   const PathSums names(0);
   constexpr std::size_t n_pair = 24, n_exact = 5;
-  std::vector<float> sum, squares;
+  std::vector<float> sum, half, squares;
   for (const double effect : effects) {
     sum.push_back(static_cast<float>(n_pair * effect));
+    half.push_back(static_cast<float>(n_pair * effect / 2));
     squares.push_back(static_cast<float>(n_pair * (effect * effect + 0.01)));
   }
-  batch.add(names.first_order, {effects.size()}, 0, sum);
-  batch.add(names.squared_order, {effects.size()}, 0, squares);
+  batch.add(names.first_order, {effects.size()}, 0, half);
+  batch.add(names.integrated, {effects.size()}, 0, sum);
+  batch.add(names.squared_integrated, {effects.size()}, 0, squares);
   const std::size_t n_step = circuit_steps(effects.size()).size();
   for (std::size_t i = 0; i < n_pair; ++i) {
     batch.sum(names.n_pair, {n_document_block})(i) = 1;
@@ -101,8 +107,10 @@ Statistics example_paths(const std::vector<double>& effects, const std::vector<d
     }
     for (std::size_t step = 0; step < n_step; ++step) {
       batch.sum(names.kept, {n_document_block, n_path_order, n_step})(i, 0, step) = kept[step];
-      batch.sum(names.kept, {n_document_block, n_path_order, n_step})(i, 1, step) =
-          step + 1 < n_step ? 1 : 2;
+      for (std::size_t order = 1; order < n_path_order; ++order) {
+        batch.sum(names.kept, {n_document_block, n_path_order, n_step})(i, order, step) =
+            step + 1 < n_step ? 1 : 2;
+      }
     }
   }
   batch.end();
@@ -129,32 +137,90 @@ TEST(PathsPlan, OrdersEdgesAndChoosesTheSignificantOnes) {
   EXPECT_THAT(circuit_steps(5), ElementsAre(0, 1, 2, 4, 5));
 }
 
-// Margins of a circuit of n edges: 90 % from 700 edges on.
-TEST(PathsPlan, NarrowsTheFewestEdgesDownToOne) {
+/// Sums of circuits whose margins, alike in 24 pairs but for `noise` that alternates, are given by
+/// the number of edges; all passes.
+Statistics narrowed_circuits(Index n_edge, const std::function<double(Index)>& margin,
+                             double noise = 0) {
+  constexpr std::size_t n_pair = 24;
+  Statistics statistics;
+  const PathSums names(0);
+  const std::vector<Index> steps = circuit_steps(n_edge);
+  const auto fill = [&](Array& sums, const std::vector<Index>& sizes, const auto& at) {
+    for (std::size_t pair = 0; pair < n_pair; ++pair) {
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const double sign = pair % 2 == 0 ? 1 : -1;
+        at(sums, pair, i) = margin(sizes[i]) + (sizes[i] == n_edge ? 0 : sign * noise);
+      }
+    }
+  };
+  {
+    DocumentStatistics batch(statistics, 0);
+    for (std::size_t i = 0; i < n_pair; ++i) batch.sum(names.n_exact, {n_document_block})(i) = 1;
+    fill(batch.sum(names.kept, {n_document_block, n_path_order, steps.size()}), steps,
+         [](Array& sums, std::size_t pair, std::size_t i) -> double& { return sums(pair, 0, i); });
+    batch.end();
+  }
+  for (int pass = 0; pass < n_narrowing_pass; ++pass) {
+    const std::vector<Index> points = CircuitSize(statistics, 0, n_edge, {}).next();
+    EXPECT_LE(points.size(), CircuitSize::n_point(n_edge));
+    DocumentStatistics batch(statistics, 0);
+    fill(batch.sum(names.narrowed(pass), {n_document_block, CircuitSize::n_point(n_edge)}), points,
+         [](Array& sums, std::size_t pair, std::size_t i) -> double& { return sums(pair, i); });
+    batch.end();
+  }
+  return statistics;
+}
+
+// Margins of a circuit of n edges: 90 % from `enough` edges on.
+TEST(CircuitSize, IsNarrowedDownToOneEdge) {
   for (const Index n_edge : {Index{1000}, Index{35'000}}) {
     for (const Index enough : {Index{1}, Index{2}, Index{700}, n_edge}) {
-      const auto margin = [&](Index n) { return n >= enough ? 0.95 : 0.3; };
-      Statistics statistics;
-      DocumentStatistics batch(statistics, 0);
-      const PathSums names(0);
-      const std::vector<Index> steps = circuit_steps(n_edge);
-      Array& kept = batch.sum(names.kept, {n_document_block, n_path_order, steps.size()});
-      for (std::size_t step = 0; step < steps.size(); ++step) {
-        kept(5, 0, step) = step == 0 ? 0 : step + 1 == steps.size() ? 1 : margin(steps[step]);
-      }
-      batch.end();
-      for (int pass = 0; pass < n_narrowing_pass; ++pass) {
-        const std::vector<Index> points = CircuitSize(statistics, 0, n_edge).next();
-        ASSERT_LE(points.size(), CircuitSize::n_point(n_edge));
-        DocumentStatistics more(statistics, 0);
-        Array& tried = more.sum(names.narrowed(pass), {CircuitSize::n_point(n_edge)});
-        for (std::size_t i = 0; i < points.size(); ++i) tried(i) = margin(points[i]);
-        more.end();
-      }
-      EXPECT_EQ(CircuitSize(statistics, 0, n_edge).fewest(), enough);
+      const Statistics statistics = narrowed_circuits(n_edge, [&](Index n) {
+        return n == 0 ? 0 : n == n_edge ? 1 : n >= enough ? 0.95 : 0.3;
+      });
+      const CircuitSize size(statistics, 0, n_edge, {});
+      EXPECT_EQ(size.fewest().value, enough);
+      EXPECT_EQ(size.edge_margin().value, 1);
     }
   }
-  EXPECT_FALSE(CircuitSize({}, 0, 10).is_known());
+  EXPECT_FALSE(CircuitSize({}, 0, 10, {}).is_known());
+  EXPECT_TRUE(std::isnan(CircuitSize({}, 0, 10, {}).fewest().value));
+}
+
+// 0.95 from 300 edges on, but 0.6 from 700 to 800: a round is spent on finding that.
+TEST(CircuitSize, IsTheNumberFromWhichOnTheMarginStays) {
+  const Statistics statistics = narrowed_circuits(1000, [](Index n) {
+    if (n == 1000) return 1.0;
+    return n < 300 ? 0.0003 * static_cast<double>(n) : n >= 700 && n <= 800 ? 0.6 : 0.95;
+  });
+  const double fewest = CircuitSize(statistics, 0, 1000, {}).fewest().value;
+  EXPECT_GT(fewest, 800);
+  EXPECT_LE(fewest, 802);
+}
+
+// 2.9 of 3 nats stay without any edge.
+TEST(CircuitSize, IsUnknownWhereTheMarginDoesNotDependOnTheEdges) {
+  const auto margin = [](Index n) { return n == 1000 ? 3.0 : 2.9; };
+  const CircuitSize known(narrowed_circuits(1000, margin, 0.05), 0, 1000, {}),
+      unknown(narrowed_circuits(1000, margin, 1), 0, 1000, {});
+  EXPECT_TRUE(known.is_known());
+  EXPECT_GT(known.edge_margin().low, 0);
+  EXPECT_FALSE(unknown.is_known());
+  EXPECT_LT(unknown.edge_margin().low, 0);
+  EXPECT_NEAR(unknown.edge_margin().value, 0.1, test::double_rounding);
+  EXPECT_TRUE(std::isnan(unknown.fewest().value));
+  EXPECT_THAT(unknown.next(), SizeIs(0));
+}
+
+// Faithfulness n / 1000, but with 0.02 more or less by the pair: 24 pairs tell the crossing, at
+// 900, to 1.96 * 0.02 / sqrt(24) of 1000 edges, or 8.
+TEST(CircuitSize, HasAnIntervalOverPairs) {
+  const Statistics statistics = narrowed_circuits(
+      1000, [](Index n) { return 0.001 * static_cast<double>(n); }, 0.02);
+  const Estimate fewest = CircuitSize(statistics, 0, 1000, {}).fewest();
+  EXPECT_EQ(fewest.value, 900);
+  EXPECT_LT(fewest.low, 900);
+  EXPECT_GT(fewest.high, 900);
 }
 
 TEST(PathsResults, OfAnExampleByHand) {
@@ -181,9 +247,15 @@ TEST(PathsResults, OfAnExampleByHand) {
   EXPECT_EQ(group.variable("edge_node").text[0], "embed");
   EXPECT_EQ(group.variable("edge_port").text[0], "logits");
   EXPECT_EQ(group.variable("edge_node").text[5], "");
-  EXPECT_EQ(strongest_path(group, 0), "embed → logits");
-  const Array& effect = group.variable("edge_first_order").values;
+  EXPECT_EQ(strongest_between_heads(group, 0), "") << "one head";
+  const Array& effect = group.variable("edge_integrated").values;
   EXPECT_EQ(effect.shape, (Shape{1, 3, 5}));
+  EXPECT_EQ(group.variable("edge_first_order").values(0, 0, 1), -1);
+  // Integrated 3, -2, 1, 0.5, 0.1; exact -3, 0.5, 0.5, 0.5, 0.5, whose ranks are 1 and four of 3.5.
+  for (std::size_t method = 0; method < 2; ++method) {
+    EXPECT_NEAR(group.variable("edge_rank_correlation").values(0, method), -std::sqrt(0.5),
+                test::double_rounding);
+  }
   EXPECT_EQ(effect(0, 0, 1), -2);                                    // embed, keys
   EXPECT_EQ(effect(0, graph.head(0, 0), graph.mlp_port(0)), 0.02F);  // head, MLP
   EXPECT_TRUE(std::isnan(effect(0, graph.mlp(0), graph.mlp_port(0))));
@@ -193,7 +265,7 @@ TEST(PathsResults, OfAnExampleByHand) {
   for (const CircuitEdge& edge : circuit_of(group, 0)) circuit.emplace_back(edge.node, edge.port);
   EXPECT_THAT(circuit, ElementsAre(std::pair(0, 4), std::pair(0, 1), std::pair(2, 4),
                                    std::pair(0, 2), std::pair(0, 0)));
-  EXPECT_EQ(circuit_of(group, 0)[0].change, -3);
+  EXPECT_EQ(circuit_of(group, 0)[0].change.value, -3);
 }
 
 // Of a margin of 2 nats, edges count from 0.02 nats on.
@@ -209,7 +281,7 @@ TEST(PathsResults, TheCircuitLeavesOutSignificantEdgesOfLessThanAHundredthOfTheM
     if (variable.name == "edge_change_q") variable.values(0, 3) = 0.06;
   }
   std::vector<double> changes;
-  for (const CircuitEdge& edge : circuit_of(group, 0)) changes.push_back(edge.change);
+  for (const CircuitEdge& edge : circuit_of(group, 0)) changes.push_back(edge.change.value);
   EXPECT_THAT(changes, ElementsAre(-3, 0.5, -0.0201));
   for (Variable& variable : group.variables) {
     if (variable.name == "can_do") variable.values(0) = 0;
@@ -220,7 +292,8 @@ TEST(PathsResults, TheCircuitLeavesOutSignificantEdgesOfLessThanAHundredthOfTheM
 TEST(PathsResults, OfNoPairsHaveNoNumbers) {
   const EdgeGraph graph(one_head());
   const ResultsGroup group = paths_results({}, {{"empty", "", {}, 0, 0}}, graph, {});
-  for (const char* name : {"edge_first_order", "edge_change", "faithfulness", "circuit_edges_90"}) {
+  for (const char* name : {"edge_first_order", "edge_integrated", "edge_change", "faithfulness",
+                           "edge_rank_correlation", "circuit_edges_90"}) {
     EXPECT_THAT(group.variable(name).values.values,
                 Each(testing::Truly([](double value) { return std::isnan(value); })))
         << name;
@@ -323,8 +396,9 @@ TEST(PathsAnalysis, FindsThePlantedCircuitAndNothingElse) {
   all.push_back(unneeded);
   EXPECT_THAT(first_order, testing::UnorderedElementsAreArray(all));
   EXPECT_THAT(exact, testing::UnorderedElementsAreArray(all));
-  EXPECT_EQ(strongest_path(group, task), "L0H0 → L1H0 by keys");
-  EXPECT_THAT(group.summary, HasSubstr("strongest L0H0 → L1H0 by keys"));
+  const std::string strongest = strongest_between_heads(group, task);
+  EXPECT_THAT(strongest, testing::StartsWith("L0H0 → L1H0 by keys (-"));
+  EXPECT_THAT(group.summary, HasSubstr("strongest between heads " + strongest));
   const Array faithfulness = group.variable("faithfulness").values.part(task);
   EXPECT_EQ(faithfulness(0, 0), 0);
   EXPECT_EQ(faithfulness(0, faithfulness.shape[1] - 1), 1);
@@ -433,6 +507,85 @@ TEST_P(PathsAgainstNumPy, AgreesOnCopiesOfWhatFollowedBefore) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Replacement, PathsAgainstNumPy, testing::Values("mean", "zero"));
+
+/// The claim and p-values on composition of random heads: an edge's composition and its effect are
+/// each a product of its heads' strengths, the effect's those of the composition or others.
+ResultsGroup composition_of_random_heads(std::uint64_t seed, bool related, Index n_kv_head) {
+  ModelConfig config = test::config_of({.n_layer = 3, .n_head = 4});
+  config.n_kv_head = n_kv_head;
+  const EdgeGraph graph(config);
+  const std::size_t n_unit = graph.n_layer() * graph.n_head();
+  const CounterRandom draws(seed);
+  Array composition({3, n_unit, n_unit}), effect({1, graph.n_node(), graph.n_port()}, std::nan(""));
+  std::vector<double> strength(4 * n_unit);
+  for (std::size_t i = 0; i < strength.size(); ++i) strength[i] = draws.uniform(i);
+  const std::size_t other = related ? 0 : 2 * n_unit;
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    for (std::size_t a = 0; a < n_unit; ++a) {
+      for (std::size_t b = 0; b < n_unit; ++b) {
+        composition(kind, a, b) = strength[a] * strength[n_unit + b];
+        if (a / 4 >= b / 4) continue;
+        const Index port = graph.port(static_cast<PathPort::Kind>(kind), b / 4, b % 4);
+        effect(0, graph.head(a / 4, a % 4), port) =
+            -strength[other + a] * strength[other + n_unit + b];
+      }
+    }
+  }
+  const auto group_with = [](std::string name, std::vector<Dimension> dimensions) {
+    ResultsGroup group;
+    group.name = std::move(name);
+    for (Dimension& each : dimensions) group.add_dimension(std::move(each));
+    return group;
+  };
+  std::vector<std::string> units(n_unit), nodes(graph.n_node()), ports(graph.n_port());
+  for (std::size_t i = 0; i < n_unit; ++i) units[i] = "unit " + std::to_string(i);
+  for (Index i = 0; i < graph.n_node(); ++i) nodes[i] = graph.node_name(i);
+  for (Index i = 0; i < graph.n_port(); ++i) ports[i] = graph.port_name(i);
+  const Dimension kinds = Dimension::labels("kind", {"q", "k", "v"});
+  Results all;
+  all.groups.push_back(group_with("circuits", {kinds, Dimension::labels("unit_from", units),
+                                               Dimension::labels("unit_to", units)}));
+  all.groups[0].add({"composition", "kind unit_from unit_to", "1", "composition", "a source"},
+                    composition);
+  ResultsGroup group =
+      group_with("paths", {Dimension::labels("task", {"agreement"}), kinds,
+                           Dimension::labels("node", nodes), Dimension::labels("port", ports)});
+  group.add({"edge_integrated", "task node port", "nats", "effect", "a source"}, effect);
+  group.add({"can_do", "task", "1", "done", "a source"}, std::vector<double>{1});
+  AnalysisSettings settings;
+  settings.n_bootstrap = 100;
+  settings.seed = seed;
+  add_composition(all, graph, settings, group);
+  return group;
+}
+
+// Edges share heads: with nothing to find their correlation is far from 0 as often as heads'
+// strengths are, not as often as that of so many single edges.
+TEST(PathsComposition, FindsNothingMoreOftenThanItSaysWhereThereIsNothing) {
+  constexpr std::size_t n_trial = 150;
+  for (const Index n_kv_head : {Index{4}, Index{2}}) {
+    std::size_t n_small = 0, n_holds = 0, n_not = 0;
+    for (std::size_t trial = 0; trial < n_trial; ++trial) {
+      const ResultsGroup group = composition_of_random_heads(1000 + trial, false, n_kv_head);
+      n_small += group.variable("composition_correlation_p").values(0) <= 0.05 ? 1 : 0;
+      n_holds += group.claims[0].verdict == Verdict::holds ? 1 : 0;
+      n_not += group.claims[0].verdict == Verdict::does_not_hold ? 1 : 0;
+    }
+    // Nominal: 7.5, 3.75 and 3.75, with standard deviations of 2.7, 1.9 and 1.9.
+    EXPECT_LE(n_small, 16U);
+    EXPECT_LE(n_holds, 10U);
+    EXPECT_LE(n_not, 10U);
+  }
+}
+
+TEST(PathsComposition, IsFoundWhereEffectsFollowTheWeights) {
+  const ResultsGroup group = composition_of_random_heads(5, true, 4);
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    EXPECT_NEAR(group.variable("composition_correlation").values(kind), 1, test::double_rounding);
+    EXPECT_NEAR(group.variable("composition_correlation_p").values(kind), 1.0 / 101, 1e-12);
+  }
+  EXPECT_EQ(group.claims[0].verdict, Verdict::holds);
+}
 
 TEST(PathsAnalysis, EdgesThatLeaveAHeadAddUpToItsFirstOrderEffectInTasks) {
   const TemporaryDirectory folder;

@@ -222,6 +222,18 @@ TEST_F(Figures, HorizontalChartsPutTheFirstLabelOnTop) {
   EXPECT_THAT(file("rows.dat"), HasSubstr("0.25 0.8 0.8 0.8\n")) << "shifted as drawn";
 }
 
+TEST_F(Figures, ALineOfRowsStandsUprightAtItsValue) {
+  Series heads = Series::points();
+  heads.add(0, 0.4);
+  heads.add(1, -0.1);
+  draw({"rows", "g", "Title", "", "",
+        rows_chart("task", "correlation", {"upper", "lower"}, {heads}, {{"none", 0.125}})});
+  const std::string data = file("rows.dat"), script = file("rows.gp");
+  EXPECT_THAT(data, HasSubstr("\n0.125 1.6\n0.125 -0.6\n"));
+  EXPECT_THAT(script, HasSubstr("data index 1 using 1:2 with lines dashtype"));
+  EXPECT_THAT(script, testing::Not(HasSubstr(" 0.125 with lines")));
+}
+
 TEST_F(Figures, KeysAreWholeAndNumbersApartBesideLongLabels) {
   Chart chart;
   chart.panels.resize(1);

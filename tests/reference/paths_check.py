@@ -2,10 +2,10 @@
 
     python3 paths_check.py results.h5 model.h5 tasks.jsonl tokenizer mean|zero [task]
 
-Every port reads a residual stream of its own in whole forward passes; first-order effects come from central differences along the
-change that ablating the edge makes. Checked are some edges into queries, keys, values, MLPs and logits each to first order, all edges
-ablated exactly with p and q, circuits of no, some and all edges, and that one edge less than `circuit_edges_90` is too few. The run
-needs `--paths-pairs 0`. Exits 1 if a number differs by more than its tolerance.
+Every port reads a residual stream of its own in whole forward passes; effects by gradients come from central differences along the
+change that ablating the edge makes. Checked are some edges into queries, keys, values, MLPs and logits each to first order and by
+integrated gradients, the edges ablated exactly with p and q and rank correlations, circuits of no, some and all edges, and that one edge
+less than `circuit_edges_90` is too few. The run needs five steps and `--paths-pairs 0`. Exits 1 if a number differs by more than its tolerance.
 """
 
 import json
@@ -23,7 +23,8 @@ from plain_gpt2 import compare, layer_norm, read_model, report_failures, t_upper
 # Margins of up to about 70 nats in the program's float32; differences along small steps in float64. The gradient of a saturated softmax
 # is a difference of nearly equal numbers, which float32 gives to five digits.
 TOLERANCE, FIRST_ORDER_TOLERANCE = 2e-6, 5e-5
-LARGEST_OF_KIND, OTHERS_OF_KIND, STEP = 3, 2, 1e-5
+LARGEST_OF_KIND, OTHERS_OF_KIND, STEP = 2, 1, 1e-5
+PASSES = 5
 
 
 def nodes_and_ports(model):
@@ -39,10 +40,13 @@ def nodes_and_ports(model):
     return nodes, ports + [("logits", len(nodes))]
 
 
-def log_probabilities(model, tokens, read):
-    """ln p of tokens 1 .. T-1. `read(port, outputs, bias)` returns what a port reads, of the nodes' outputs so far."""
+def log_probabilities(model, tokens, read, share=1, mean_token=0):
+    """ln p of tokens 1 .. T-1. `read(port, outputs, bias)` returns what a port reads, of the nodes' outputs so far. Of the difference of
+    token embeddings after position 0 from their mean a share is left."""
     T, n_head = len(tokens), model["n_head"]
-    outputs, bias = [model["wte.weight"][tokens] + model["wpe.weight"][:T]], np.zeros(model["wte.weight"].shape[1])
+    embedded = model["wte.weight"][tokens]
+    embedded[1:] = mean_token + share * (embedded[1:] - mean_token)
+    outputs, bias = [embedded + model["wpe.weight"][:T]], np.zeros(model["wte.weight"].shape[1])
     mask = np.triu(np.ones((T, T), bool), 1)
     for layer in range(model["n_layer"]):
         name, new = f"h.{layer}.", []
@@ -73,6 +77,8 @@ def read_all(_, outputs, bias):
 class Task:
     def __init__(self, model, pairs):
         self.model, self.pairs, self.nodes = model, pairs, nodes_and_ports(model)[0]
+        self.mean_token = np.concatenate([model["wte.weight"][side[1:]] for pair in pairs for side in pair]).mean(0)
+        self.written = [[log_probabilities(model, side, read_all)[1] for side in pair] for pair in pairs]
 
     def margins(self, read):
         """By pair."""
@@ -81,6 +87,20 @@ class Task:
 
     def margin(self, read):
         return self.margins(read).mean()
+
+    def slope(self, edge, replacement, share):
+        """Of the margin, along the change of what the edge's port reads by ablating it, in a pass with this share of the token embeddings."""
+        node, port = self.nodes.index(edge[0]), edge[1]
+        total = 0
+        for pair, written in zip(self.pairs, self.written):
+            for side, sign, outputs in zip(pair, (1, -1), written):
+                change = replacement[node] - outputs[node]
+                for step in (STEP, -STEP):
+                    def read(reader, outputs, bias, step=step, change=change):
+                        return read_all(reader, outputs, bias) + (step * change if reader == port else 0)
+                    log_p = log_probabilities(self.model, side, read, share, self.mean_token)[0].sum()
+                    total += sign * log_p / (2 * step) / len(self.pairs)
+        return total
 
     def means(self):
         """Mean of what each node writes over the tokens of both sides after position 0."""
@@ -119,22 +139,28 @@ def read_pairs(path, tokenizer, end_of_text, name):
             yield prefix + tokenizer.encode(pair["good"]), prefix + tokenizer.encode(pair["bad"])
 
 
+def ranks(values):
+    """Mean ranks of equal values."""
+    values = np.asarray(values)
+    return np.array([np.mean(np.flatnonzero(np.sort(values) == value)) for value in values])
+
+
 def check_task(task, replacement, group, place, steps):
     names = {axis: [str(name, "utf-8") for name in group[axis]] for axis in ("node", "port")}
-    first_order = group["edge_first_order"][place]
+    first_order, integrated = group["edge_first_order"][place], group["edge_integrated"][place]
     assert names["node"] == task.nodes
     margin = task.margin(read_all)
     compare("margin", margin, group["margin"][place], TOLERANCE)
-    edges = [(abs(first_order[i, j]), (node, port)) for j, port in enumerate(names["port"])
-             for i, node in enumerate(names["node"]) if np.isfinite(first_order[i, j])]
+    edges = [(abs(integrated[i, j]), (node, port)) for j, port in enumerate(names["port"])
+             for i, node in enumerate(names["node"]) if np.isfinite(integrated[i, j])]
     order = [edge for _, edge in sorted(edges, key=lambda each: -each[0])]
     for kind in (".q", ".k", ".v", "MLP", "logits"):
         chosen = [edge for edge in order if kind in edge[1]]
         chosen = chosen[:LARGEST_OF_KIND] + chosen[LARGEST_OF_KIND::max(1, len(chosen) // OTHERS_OF_KIND)][:OTHERS_OF_KIND]
-        expected = [(task.margin(changed(edge, replacement, task.nodes, STEP))
-                     - task.margin(changed(edge, replacement, task.nodes, -STEP))) / (2 * STEP) for edge in chosen]
-        compare(f"first order, {len(chosen)} into {kind}", expected,
-                [first_order[names["node"].index(node), names["port"].index(port)] for node, port in chosen], FIRST_ORDER_TOLERANCE)
+        slopes = np.array([[task.slope(edge, replacement, k / PASSES) for k in range(1, PASSES + 1)] for edge in chosen])
+        for name, got, expected in (("first order", first_order, slopes[:, -1]), ("integrated", integrated, slopes.mean(axis=1))):
+            compare(f"{name}, {len(chosen)} into {kind}", expected,
+                    [got[names["node"].index(node), names["port"].index(port)] for node, port in chosen], FIRST_ORDER_TOLERANCE)
     exact = [(str(node, "utf-8"), str(port, "utf-8")) for node, port in
              zip(group["edge_node"][place], group["edge_port"][place])]
     n_exact = sum(1 for node, _ in exact if node)
@@ -149,6 +175,12 @@ def check_task(task, replacement, group, place, steps):
     for name, expected in (("p", p), ("q", adjusted(p))):
         compare("log " + name, *(np.log(np.maximum(each, 1e-300)) for each in (expected, group["edge_change_" + name][place][:n_exact])),
                 10 * TOLERANCE)
+
+    # Of the file's numbers: effects that are equal but for rounding have other ranks here.
+    exact_ranks = ranks(group["edge_change"][place][:n_exact])
+    for name, got, correlation in zip(("first order", "integrated"), (first_order, integrated), group["edge_rank_correlation"][place]):
+        estimated = ranks([got[names["node"].index(node), names["port"].index(port)] for node, port in exact[:n_exact]])
+        compare(f"rank correlation, {name}", np.corrcoef(estimated, exact_ranks)[0, 1], correlation, TOLERANCE)
 
     def faithfulness(n_edge):
         return (task.margin(circuit(set(order[:n_edge]), replacement, task.nodes)) - none) / (margin - none)

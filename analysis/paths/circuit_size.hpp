@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "headscope/analysis.hpp"
+
+namespace headscope {
+
+/// Share of the margin that a circuit keeps.
+inline constexpr double kept_share = 0.9;
+/// A circuit of a larger share of all edges is not sparse.
+inline constexpr double sparse_share = 0.2;
+
+/// The smallest number of edges from which on circuits keep 0.9 of what the edges add to the
+/// margin, found pass by pass. More edges may keep less: a number counts only if all larger ones
+/// that were tried keep as much.
+class CircuitSize {
+ public:
+  /// @param statistics  with the sums of the third pass; without them nothing is known.
+  CircuitSize(const Statistics& statistics, std::size_t task, Index n_edge,
+              const AnalysisSettings& settings);
+
+  /// Margin with all edges minus margin with none, nats per pair; interval over pairs.
+  const Estimate& edge_margin() const { return edge_margin_; }
+  /// Whether the margin depends on the edges: the interval of edge_margin lies above 0.
+  bool is_known() const { return edge_margin_.low > 0; }
+  /// Number of edges, linear between the numbers tried and rounded up; its interval resamples
+  /// pairs, the order of the edges kept. NaN unless is_known().
+  Estimate fewest() const;
+  /// Numbers of edges to try next, between too few and enough, and beyond; at most n_point.
+  std::vector<Index> next() const;
+  /// Points of a narrowing pass.
+  static Index n_point(Index n_edge);
+
+ private:
+  /// A circuit's number of edges and the sums of its margin by block.
+  struct Tried {
+    Index n_edge = 0;
+    std::vector<double> margin;
+  };
+  void add(Index n_edge, std::vector<double> margin);
+  /// Place in tried_ of the largest number that is too few; nothing if all edges add nothing.
+  std::optional<std::size_t> too_few(const BootstrapCounts& weights) const;
+  /// Faithfulness.
+  double kept(std::size_t place, const BootstrapCounts& weights) const;
+  double crossing(const BootstrapCounts& weights) const;
+
+  Index n_edge_;
+  Bootstrap bootstrap_;
+  Estimate edge_margin_;
+  std::vector<Tried> tried_;  // ascending
+};
+
+}  // namespace headscope

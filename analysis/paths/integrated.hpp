@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "headscope/compute_context.hpp"
+#include "headscope/edge_gradient.hpp"
+#include "headscope/forward.hpp"
+
+namespace headscope {
+
+/// The effect of every edge by integrated gradients:
+///
+///   effect of the edge u -> r = sum over t of (replacement_u - u_t) . mean over k of g_rt(k)
+///
+/// g_r(k), k = 1 .. M, is the gradient of L with respect to what port r reads in a pass whose token
+/// embeddings x after position 0 are mean + (k / M) (x - mean); u is what the node writes in the
+/// pass k = M, the model's, whose gradient alone gives the first-order effect. Position embeddings
+/// stay. Where attention is saturated the gradient of pass M is near 0, those of the others are
+/// not.
+///
+/// Source: Hanna et al. 2024, "Have Faith in Faithfulness: Going Beyond Circuit Overlap When
+/// Finding Model Mechanisms" (EAP-IG).
+class IntegratedEdges {
+ public:
+  /// @param n_step  M, at least 1.
+  IntegratedEdges(const Model& model, const ComputeContext& context, Index n_step);
+  ~IntegratedEdges();
+
+  /// Called for each group of columns, in order, with the effects of all edges (EdgeGraph::edge).
+  using Observer = std::function<void(Index group, std::span<const float> first_order,
+                                      std::span<const float> integrated)>;
+
+  /// @param forward     of the model; runs all passes but the first.
+  /// @param clean       HeadAblation::activations() of the batch.
+  /// @param mean_token  d_model: mean token embedding.
+  /// The others as in EdgeGradient::run. @throws ShapeError as it does.
+  void run(Forward& forward, Activations& clean, const SequenceBatch& batch,
+           std::span<const float> weights, const Matrix& replacement, const Vector& mean_token,
+           std::span<const Index> group_ends, const Observer& observe);
+
+  /// Upper bound on the bytes that it keeps. @param n_group  of a batch, at most.
+  static std::uint64_t bytes(const ModelConfig& config, Index n_column, Index n_group, int n_thread,
+                             const Engines& engines);
+
+ private:
+  const Model& model_;
+  EdgeGradient gradient_;
+  std::unique_ptr<Activations> scaled_;
+  Index n_step_;
+};
+
+}  // namespace headscope
