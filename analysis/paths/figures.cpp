@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/file_names.hpp"
+#include "base/head_range.hpp"
 #include "base/label_text.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
@@ -54,10 +55,14 @@ class GraphLayout {
     if (head == n_head_) return {nodes_[node], "M", column + 0.5, static_cast<double>(n_head_)};
     return {nodes_[node], std::to_string(head), column, static_cast<double>(head)};
   }
-  /// The node that reads by a port; the number of nodes for the logits.
-  std::size_t owner(std::size_t port) const {
-    const std::string name = ports_[port].substr(0, ports_[port].rfind('.'));
-    return node_labels_.place_of(name).value_or(nodes_.size());
+  /// The nodes that read by a port, several where heads share keys and values; the number of nodes
+  /// for the logits.
+  std::vector<std::size_t> owners(std::size_t port) const {
+    std::vector<std::size_t> found;
+    for (const std::string& name : heads_in(ports_[port].substr(0, ports_[port].rfind('.')))) {
+      found.push_back(node_labels_.place_of(name).value_or(nodes_.size()));
+    }
+    return found;
   }
   char kind(std::size_t port) const {
     const std::size_t dot = ports_[port].rfind('.');
@@ -119,32 +124,39 @@ Graph circuit_graph(const ResultsGroup& group, std::vector<CircuitEdge> edges,
                       {"read by the logits", 5}};
   const std::string kinds = "qkvMl";
   std::vector<std::optional<std::size_t>> place(layout.n_node() + 1);
-  for (const CircuitEdge& edge : edges) {
-    for (const std::size_t node : {edge.node, layout.owner(edge.port)}) {
-      if (place[node]) continue;
+  const auto place_of = [&](std::size_t node) {
+    if (!place[node]) {
       place[node] = graph.nodes.size();
       graph.nodes.push_back(layout.node(node));
       graph.nodes.back().kind = node_kind(node, layout, types, graph);
     }
-    graph.edges.push_back({*place[edge.node], *place[layout.owner(edge.port)],
-                           kinds.find(layout.kind(edge.port)), edge.change.value});
+    return *place[node];
+  };
+  for (const CircuitEdge& edge : edges) {
+    const std::size_t from = place_of(edge.node);
+    for (const std::size_t owner : layout.owners(edge.port)) {
+      graph.edges.push_back(
+          {from, place_of(owner), kinds.find(layout.kind(edge.port)), edge.change.value});
+    }
   }
   return graph;
 }
 
 Figure circuit_figure(const ResultsGroup& group, std::size_t task, std::vector<CircuitEdge> edges,
                       const std::optional<HeadTypes>& types) {
-  return {.name = "circuit_" + file_names(group.labels("task"))[task],
-          .group = group.name,
-          .title = "The circuit of " + task_name(group, task),
-          .caption =
-              "The edges that matter, of those ablated exactly: without such an edge alone the "
-              "margin changes by at least 1 %, with q < 0.05; at most the 100 largest. Layers from "
-              "left to right; E, M and U are the embeddings, an MLP and the logits. Nodes have the "
-              "colour of the head's type, edges that of the port that reads; an edge is as wide as "
-              "the margin changes without it.",
-          .source = "Wang et al. 2022; Goldowsky-Dill et al. 2023",
-          .content = circuit_graph(group, std::move(edges), types)};
+  return {
+      .name = "circuit_" + file_names(group.labels("task"))[task],
+      .group = group.name,
+      .title = "The circuit of " + task_name(group, task),
+      .caption =
+          "The edges that matter, of those ablated exactly: without such an edge alone the "
+          "margin changes by at least 1 %, with q < 0.05; at most the 100 largest. Layers from "
+          "left to right; E, M and U are the embeddings, an MLP and the logits. Nodes have the "
+          "colour of the head's type, edges that of the port that reads; an edge to keys or values "
+          "that heads share runs to each of them; an edge is as wide as the margin changes without "
+          "it.",
+      .source = "Wang et al. 2022; Goldowsky-Dill et al. 2023",
+      .content = circuit_graph(group, std::move(edges), types)};
 }
 
 Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::size_t>& tasks) {

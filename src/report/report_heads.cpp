@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/head_range.hpp"
 #include "base/utf8.hpp"
 #include "figures/figure_colours.hpp"
 #include "headscope/literature.hpp"
@@ -199,7 +200,9 @@ void add_edges(const ResultsGroup& group, const EdgeLists& edges, const HeadShap
         const std::size_t dot = std::min(ports[port].rfind('.'), ports[port].size());
         const std::string reader = ports[port].substr(0, dot),
                           kind = ports[port].substr(std::min(dot + 1, ports[port].size()));
-        read[reader].push_back({nodes[node], kind, change});
+        for (const std::string& head : heads_in(reader)) {
+          read[head].push_back({nodes[node], kind, change});
+        }
         readers[nodes[node]].push_back({reader, kind, change});
       }
     }

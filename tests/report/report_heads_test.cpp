@@ -206,7 +206,8 @@ TEST(HeadData, EdgesAreListedAtBothEndsWithThePortThatReads) {
   group.name = "edges";
   group.add_dimension(Dimension::labels("task", {"skipped", "agreement"}));
   group.add_dimension(Dimension::labels("node", {"embed", "L0H1", "MLP0"}));
-  group.add_dimension(Dimension::labels("port", {"L0H1.v", "L1H2.q", "L1H2.k", "MLP1", "logits"}));
+  group.add_dimension(
+      Dimension::labels("port", {"L0H1.v", "L1H2.q", "L1H1-2.k", "MLP1", "logits"}));
   const double none = std::numeric_limits<double>::quiet_NaN();
   const Array effect({2, 3, 5}, {9,    9,     9,    9,    9, 9,    9,   9,
                                  9,    9,     9,    9,    9, 9,    9,  // a task that is left out
@@ -230,8 +231,10 @@ TEST(HeadData, EdgesAreListedAtBothEndsWithThePortThatReads) {
   EXPECT_EQ(list["label"], "agreement");
   EXPECT_EQ(list["reads"][5], json::parse(R"([["L0H1", -3, "k"], ["L0H1", 2, "q"],
       ["MLP0", 1.5, "q"], ["embed", -1, "k"]])"));
+  EXPECT_EQ(list["reads"][4], json::parse(R"([["L0H1", -3, "k"], ["embed", -1, "k"]])"))
+      << "shares its keys with L1H2";
   EXPECT_EQ(list["reads"][1], json::parse(R"([["embed", 0.5, "v"]])"));
-  EXPECT_EQ(list["readers"][1], json::parse(R"([["L1H2", -3, "k"], ["L1H2", 2, "q"],
+  EXPECT_EQ(list["readers"][1], json::parse(R"([["L1H1-2", -3, "k"], ["L1H2", 2, "q"],
       ["MLP1", -0.5, ""], ["logits", 0.125, ""]])"));
   EXPECT_EQ(list["readers"][0], json::array());
 }
