@@ -33,11 +33,12 @@ class RelationNumbers {
   }
   std::string sentence(std::size_t test, std::size_t head) const {
     const Index word_class = word_class_of(group_.variable("relation_class").text[test]);
-    const std::string nearest = std::string("the nearest of earlier ") +
-                                word_classes[word_class].words;
+    const std::string nearest =
+        std::string("the nearest of earlier ") + word_classes[word_class].words;
     return "Beats the offset, not " + nearest + ", and is not syntactic: of " +
-           count_text(static_cast<std::size_t>(group_.values("relation_count_heldout").values[test]),
-                      "held-out arc") +
+           count_text(
+               static_cast<std::size_t>(group_.values("relation_count_heldout").values[test]),
+               "held-out arc") +
            " " +
            arc_text(group_.labels("relation")[test / 2], static_cast<ArcDirection>(test % 2)) +
            " it attends most to the right word in " + percent(accuracy_.values[place(test, head)]) +

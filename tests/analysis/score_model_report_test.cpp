@@ -33,12 +33,12 @@ ResultsGroup six_heads() {
   add("deviance_explained_beyond_sink", explained);
   add("attends_by", Array({2, 3}, {1, 1, 0, 4, 1, 3}));
   add("effect_explained",
-      Array({6, 2, 3}, {0.1, 0.1, no_effect, 0.1, 0.1, 0.1,                    // sink
-                        0.5, no_effect, no_effect, 0.2, no_effect, no_effect,  // label
-                        0.6, 0.7, no_effect, 0.1, 0.1, 0.1,                    // position
-                        0.7, 0.7, no_effect, 0.1, 0.1, 0.1,                    // lexical
-                        0.8, 0.8, no_effect, 0.4, 0.1, 0.1,                    // features
-                        0.9, 0.9, no_effect, 0.55, 0.3, 0.2}));                // full
+      Array({6, 2, 3}, {0.1, 0.1,       no_effect, 0.1,  0.1,       0.1,        // sink
+                        0.5, no_effect, no_effect, 0.2,  no_effect, no_effect,  // label
+                        0.6, 0.7,       no_effect, 0.1,  0.1,       0.1,        // position
+                        0.7, 0.7,       no_effect, 0.1,  0.1,       0.1,        // lexical
+                        0.8, 0.8,       no_effect, 0.4,  0.1,       0.1,        // features
+                        0.9, 0.9,       no_effect, 0.55, 0.3,       0.2}));     // full
   add("mean_replacement_increase", Array({2, 3}, {0.1, 0.2, 0.9, 0.1, 0.04, 0.3}));
   add("joint_loss", Array({2, 5}, {1, 1.25, 1.5, 1.75, 2, 1, 2.5, 3, 3.5, 4}));
   add("joint_documents", Array(Shape{}, 7));
