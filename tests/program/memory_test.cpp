@@ -66,7 +66,7 @@ struct MeasuredRun {
   const char* precision = "float32";
 };
 
-/// A run of one analysis on two documents as long as the context.
+/// A run of one analysis on a few documents as long as the context.
 class MemoryOf : public testing::TestWithParam<MeasuredRun> {};
 
 TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
@@ -83,7 +83,9 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
   save_model(model, folder.file("model.h5"));
   TokenIds tokens;
   for (Index t = 0; t < config.n_ctx; ++t) tokens.push_back(static_cast<TokenId>(t * 7919 % 2000));
-  test::write_token_corpus(folder.file("tokens.h5"), {tokens, tokens});
+  // Of four documents score_model runs one with single heads replaced, one with many.
+  const std::size_t n_document = std::string(GetParam().analysis) == "score_model" ? 4 : 2;
+  test::write_token_corpus(folder.file("tokens.h5"), std::vector(n_document, tokens));
   std::ofstream pairs(folder.file("tasks.jsonl"));
   for (int i = 0; i < 500; ++i) {
     pairs
@@ -109,6 +111,8 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
                         "--threads",
                         "1",
                         "--prune-documents",
+                        "1",
+                        "--score-effect-documents",
                         "1",
                         "--paths-pairs",
                         "0",
