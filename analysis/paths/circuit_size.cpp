@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "headscope/resampling.hpp"
 #include "paths/sums.hpp"
 
 namespace headscope {
@@ -99,8 +97,11 @@ Estimate CircuitSize::fewest() const {
   for (std::size_t i = 0; i < bootstrap_.n_resample(); ++i) {
     samples.push_back(crossing(bootstrap_.draw(i)));
   }
-  return within(bootstrap_estimate(crossing(bootstrap_.whole()), std::move(samples)), 1,
-                static_cast<double>(n_edge_));
+  // The last crossing of resampled curves is biased upwards; its percentiles, and the value.
+  Estimate fewest = percentile_estimate(crossing(bootstrap_.whole()), std::move(samples));
+  fewest.low = std::floor(std::min(fewest.low, fewest.value));
+  fewest.high = std::ceil(std::max(fewest.high, fewest.value));
+  return fewest;
 }
 
 Index CircuitSize::n_point(Index n_edge) {

@@ -25,8 +25,8 @@ class CircuitSize {
   const Estimate& edge_margin() const { return edge_margin_; }
   /// Whether the margin depends on the edges: the interval of edge_margin lies above 0.
   bool is_known() const { return edge_margin_.low > 0; }
-  /// Number of edges, linear between the numbers tried and rounded up; its interval resamples
-  /// pairs, the order of the edges kept. NaN unless is_known().
+  /// Number of edges, linear between the numbers tried and rounded up; its interval, percentiles
+  /// and the number itself, resamples pairs, the order of the edges kept. NaN unless is_known().
   Estimate fewest() const;
   /// Numbers of edges to try next, between too few and enough, and beyond; at most n_point.
   std::vector<Index> next() const;

@@ -1,6 +1,8 @@
 #include "paths/paths.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "headscope/ablation.hpp"
 #include "headscope/circuit.hpp"
@@ -11,12 +13,16 @@
 #include "pair_batches.hpp"
 #include "paths/circuit_size.hpp"
 #include "paths/integrated.hpp"
+#include "paths/pruning.hpp"
 #include "paths/repeated_tokens.hpp"
 #include "paths/results.hpp"
 #include "paths/sums.hpp"
 
 namespace headscope {
 namespace {
+
+/// First stream of the random parts of circuits.
+constexpr std::uint64_t pruning_stream = std::uint64_t{3} << 60;
 
 const AnalysisInfo paths_info{
     .name = "paths",
@@ -33,13 +39,14 @@ const AnalysisInfo paths_info{
     .passes = {"averaging nodes on tasks", "differentiating edges on tasks",
                "ablating edges on tasks", "narrowing circuits (1 of 4)",
                "narrowing circuits (2 of 4)", "narrowing circuits (3 of 4)",
-               "narrowing circuits (4 of 4)"},
+               "narrowing circuits (4 of 4)", "pruning circuits"},
     .input = AnalysisInput::tasks,
 };
 
 /// Pass 0 sums what nodes write for its mean over each task; pass 1 takes the effect of every edge
 /// from gradients; pass 2 ablates the largest exactly and runs circuits of 0, 1, 2, 4, ... edges;
-/// the others narrow down from how many edges on circuits keep most of the margin.
+/// the next narrow down from how many edges on circuits keep most of the margin; the last prunes
+/// these circuits, all pairs of a task in its first batch.
 class Paths : public TaskAnalysis {
  public:
   explicit Paths(const AnalysisContext& context)
@@ -66,10 +73,13 @@ class Paths : public TaskAnalysis {
     pass_ = pass;
     plans_.clear();
     sizes_.clear();
+    fewest_.clear();
     if (pass > 0) read_means(earlier);
     for (std::size_t task = 0; pass >= exact_pass && task < tasks_.size(); ++task) {
       plans_.emplace_back(earlier, task, graph_, settings_);
-      sizes_.push_back(CircuitSize(earlier, task, graph_.n_edge(), settings_).next());
+      const CircuitSize size(earlier, task, graph_.n_edge(), settings_);
+      sizes_.push_back(size.next());
+      fewest_.push_back(pass == pruning_pass ? size.fewest().value : std::nan(""));
     }
   }
 
@@ -78,6 +88,15 @@ class Paths : public TaskAnalysis {
     if (pass == 0) return n_token;
     if (pass == 1) {
       return 5 * static_cast<double>(std::max<std::uint64_t>(1, options_.n_step)) * n_token;
+    }
+    if (pass == pruning_pass) {
+      // Checks of half the pairs of a task.
+      constexpr double n_check = 150;
+      const PairBatch task = task_batch(batches_[batch].task);
+      return is_first_of_task(batch)
+                 ? n_check / 2 * n_token * static_cast<double>(sampled(task).size()) /
+                       static_cast<double>(batches_[batch].count)
+                 : 0;
     }
     const std::size_t n_sampled = sampled(batches_[batch]).size();
     const double share = static_cast<double>(n_sampled) /
@@ -94,6 +113,7 @@ class Paths : public TaskAnalysis {
     const PairBatch& pairs = batches_[batch];
     if (pass_ == 0) return add_means(pairs, statistics);
     if (pass_ == 1) return add_gradients(pairs, statistics);
+    if (pass_ == pruning_pass) return is_first_of_task(batch) ? prune(pairs.task, statistics) : 0;
     std::uint64_t n_token = 0;
     if (pass_ == exact_pass) {
       for (const PairBatch& run : runs_of(pairs, batch_columns))
@@ -142,6 +162,12 @@ class Paths : public TaskAnalysis {
     std::vector<PairBatch> runs = pair_batches({sampled_.task}, most_columns);
     for (PairBatch& run : runs) run.task = batch.task;
     return runs;
+  }
+
+  PairBatch task_batch(std::size_t task) const { return {task, 0, tasks_[task].pairs.size(), 0}; }
+
+  bool is_first_of_task(std::uint64_t batch) const {
+    return batch == 0 || batches_[batch - 1].task != batches_[batch].task;
   }
 
   std::size_t block_of(const PairBatch& run, std::size_t i) const {
@@ -348,6 +374,90 @@ class Paths : public TaskAnalysis {
     return sequences.n_column();
   }
 
+  // Last pass -------------------------------------------------------------------------------------
+
+  /// Every other pair of those ablated exactly.
+  SampledTask half_of(std::size_t task, std::size_t parity) const {
+    SampledTask half;
+    const std::vector<std::size_t> all = sampled(task_batch(task));
+    for (std::size_t i = parity; i < all.size(); i += 2) {
+      half.number.push_back(all[i]);
+      half.task.pairs.push_back(tasks_[task].pairs[all[i]]);
+    }
+    return half;
+  }
+
+  /// Margins of a circuit by pair.
+  std::vector<double> margins_in(const SampledTask& half, std::size_t task,
+                                 const std::vector<unsigned char>& kept) {
+    std::vector<double> margins;
+    for (const PairBatch& run :
+         pair_batches({half.task}, CircuitForward::columns_at_once(model_.config))) {
+      const SequenceBatch sequences = sequences_of(half.task, run, false);
+      for (const double margin :
+           margins_of(half.task, run, circuit_.run(sequences, replacement_[task], kept).nll)) {
+        margins.push_back(margin);
+      }
+    }
+    return margins;
+  }
+
+  /// The edges to and from each head and MLP, the last first.
+  std::vector<std::vector<Index>> edges_of_nodes() const {
+    std::vector<std::vector<Index>> edges(graph_.n_node() + 1);
+    for (Index edge = 0; edge < graph_.n_edge(); ++edge) {
+      edges[graph_.node_of(edge)].push_back(edge);
+      edges[graph_.owner(graph_.port_of(edge))].push_back(edge);
+    }
+    edges.pop_back();
+    edges.erase(edges.begin());
+    std::ranges::reverse(edges);
+    return edges;
+  }
+
+  std::uint64_t prune(std::size_t task, DocumentStatistics& statistics) {
+    if (std::isnan(fewest_[task])) return 0;
+    const Index n_edge = graph_.n_edge();
+    const std::vector<Index>& order = plans_[task].order();
+    const SampledTask even = half_of(task, 0), odd = half_of(task, 1);
+    std::uint64_t n_check = 0;
+    const auto margin_of = [&](const std::vector<Index>& edges) {
+      ++n_check;
+      const std::vector<double> margins = margins_in(even, task, flags_of(edges, n_edge));
+      return std::accumulate(margins.begin(), margins.end(), 0.0);
+    };
+    const double none = margin_of({}), of_edges = margin_of(order) - none;
+    const std::vector<Index> left = pruned_circuit(
+        {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(fewest_[task])},
+        edges_of_nodes(), margin_of, least_circuit_share * of_edges, none + kept_share * of_edges,
+        CounterRandom(settings_.seed, pruning_stream + task));
+    const PathSums names(task);
+    Array& pruned = statistics.sum(names.pruned, {n_edge});
+    for (const Index edge : left) pruned(edge) += 1;
+    Array &n_judged = statistics.sum(names.n_judged, {n_document_block}),
+          &margin = statistics.sum(names.pruned_margin, {n_document_block, 3});
+    const auto block = [&](std::size_t pair) {
+      return document_block(odd.number[pair], tasks_[task].pairs.size());
+    };
+    for (std::size_t pair = 0; pair < odd.number.size(); ++pair) n_judged(block(pair)) += 1;
+    std::size_t place = 0;
+    for (const std::vector<Index>& edges : {std::vector<Index>(), left, order}) {
+      const std::vector<double> margins = margins_in(odd, task, flags_of(edges, n_edge));
+      for (std::size_t pair = 0; pair < margins.size(); ++pair) {
+        margin(block(pair), place) += margins[pair];
+      }
+      ++place;
+    }
+    return n_check * token_count(even.task) + 3 * token_count(odd.task);
+  }
+
+  /// Columns of all pairs.
+  static std::uint64_t token_count(const Task& task) {
+    std::uint64_t n_token = 0;
+    for (const PairBatch& run : pair_batches({task})) n_token += run.n_column;
+    return n_token;
+  }
+
   const Model& model_;
   const EdgeGraph graph_;
   const AnalysisSettings& settings_;
@@ -365,6 +475,7 @@ class Paths : public TaskAnalysis {
   std::vector<Vector> mean_token_;         // per task, d_model
   std::vector<PathPlan> plans_;            // per task, from the exact pass on
   std::vector<std::vector<Index>> sizes_;  // per task, numbers of edges to try
+  std::vector<double> fewest_;             // per task, edges of the circuit to prune
   SampledTask sampled_;                    // of the batch that is run
 };
 
@@ -381,13 +492,14 @@ std::uint64_t memory(const RunShape& run) {
   // Of each task: sums of all edges; those of one batch and the resamples of one result; plans and
   // results; replacements.
   const std::uint64_t n_narrowing = n_narrowing_pass * CircuitSize::n_point(graph.n_edge()),
-                      by_block = n_document_block * (n_exact + n_circuit + n_narrowing + 4),
+                      by_block = n_document_block * (n_exact + n_circuit + n_narrowing + 8),
                       of_task = 3 * n_edge * (Statistics::added_bytes + sizeof(float)) +
+                                n_edge * Statistics::sum_bytes +
                                 (by_block + (config.n_layer + 2) * config.d_model +
                                  config.n_layer * config.d_z()) *
                                     Statistics::sum_bytes +
-                                10 * n_edge * sizeof(double) +
-                                4 * graph.n_node() * graph.n_port() * sizeof(double) +
+                                12 * n_edge * sizeof(double) +
+                                5 * graph.n_node() * graph.n_port() * sizeof(double) +
                                 (graph.n_node() + 1) * config.d_model * sizeof(float);
   const Engines engines = run.settings.engines;
   return Forward::bytes(config, n_column, false) +

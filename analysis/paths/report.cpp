@@ -23,6 +23,13 @@ std::string circuit_text(const ResultsGroup& group, std::size_t task) {
          (fewest.value > sparse_share * n_all_edges(group) ? ", not sparse)" : ")");
 }
 
+/// `88 %`, `88 % (interval 80 % to 96 %)` where there is one.
+std::string share_text(const Estimate& share) {
+  return percent(share.value) + (share.has_interval() ? " (interval " + percent(share.low) +
+                                                            " to " + percent(share.high) + ")"
+                                                      : "");
+}
+
 /// `310 (interval 250 to 402) of 3046 edges keep 90 % of the margin (3.2 nats, interval 2.9 to
 /// 3.5)`, or that the margin does not depend on the edges.
 std::string circuit_sentence(const ResultsGroup& group, std::size_t task) {
@@ -33,7 +40,10 @@ std::string circuit_sentence(const ResultsGroup& group, std::size_t task) {
            ", all edges together add " + margin_text(of_edges);
   }
   return circuit_text(group, task) + " of " + number_text(n_all_edges(group), 0) +
-         " edges keep 90 % of the margin (" + margin_text(margin) + ")";
+         " edges keep 90 % of the margin (" + margin_text(margin) + "); pruned, " +
+         number_text(group.values("circuit_edges_pruned")(task), 0) + " keep " +
+         share_text(group.variable("faithfulness_pruned").estimate(task)) +
+         " on pairs that pruning has not seen";
 }
 
 /// `recurring name: 310 (interval 250 to 402) of 3046 edges keep 90 % of the margin (3.2 nats,

@@ -33,6 +33,9 @@ PathSums::PathSums(std::size_t task) : number_(" " + std::to_string(task)) {
   change = name("change");
   squared_change = name("squared_change");
   kept = name("kept");
+  pruned = name("pruned");
+  n_judged = name("n_judged");
+  pruned_margin = name("pruned_margin");
 }
 
 std::string PathSums::narrowed(int pass) const {
@@ -100,6 +103,12 @@ std::vector<Index> by_size(const std::vector<double>& effects) {
 
 std::vector<Index> random_edges(Index n_edge, std::size_t task, std::uint64_t seed) {
   return permutation(n_edge, CounterRandom(seed, order_stream + task));
+}
+
+std::vector<unsigned char> flags_of(const std::vector<Index>& edges, Index n_edge) {
+  std::vector<unsigned char> flags(n_edge, 0);
+  for (const Index edge : edges) flags[edge] = 1;
+  return flags;
 }
 
 std::vector<unsigned char> first_edges(const std::vector<Index>& order, Index count) {

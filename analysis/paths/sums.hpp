@@ -9,9 +9,10 @@
 
 namespace headscope {
 
-/// Passes: means, first order, exact, and those that narrow the fewest edges down.
+/// Passes: means, gradients, exact, those that narrow the fewest edges down, and pruning.
 inline constexpr int exact_pass = 2;
 inline constexpr int n_narrowing_pass = 4;
+inline constexpr int pruning_pass = exact_pass + 1 + n_narrowing_pass;
 inline constexpr std::size_t n_path_order = 3;  ///< integrated, first_order, random
 /// Names of the sums of a task, by its number.
 struct PathSums {
@@ -34,6 +35,10 @@ struct PathSums {
   std::string kept;            ///< block x order x step, margins of circuits, nats
   // Of the narrowing passes.
   std::string narrowed(int pass) const;  ///< block x point, margins of circuits, nats
+  // Of the pruning pass.
+  std::string pruned;         ///< edge, 1 for those left
+  std::string n_judged;       ///< block, odd pairs
+  std::string pruned_margin;  ///< block x {no edge, those left, all}, margins of odd pairs, nats
 
  private:
   std::string number_;
@@ -81,6 +86,9 @@ std::vector<Index> by_size(const std::vector<double>& effects);
 
 /// Edges in seeded random order.
 std::vector<Index> random_edges(Index n_edge, std::size_t task, std::uint64_t seed);
+
+/// The flags of some edges of n_edge.
+std::vector<unsigned char> flags_of(const std::vector<Index>& edges, Index n_edge);
 
 /// The flags of the first `count` edges of an order.
 std::vector<unsigned char> first_edges(const std::vector<Index>& order, Index count);

@@ -13,6 +13,7 @@
 #include "induction.hpp"
 #include "paths/circuit_size.hpp"
 #include "paths/paths.hpp"
+#include "paths/pruning.hpp"
 #include "paths/repeated_tokens.hpp"
 #include "paths/results.hpp"
 #include "paths/sums.hpp"
@@ -223,6 +224,62 @@ TEST(CircuitSize, HasAnIntervalOverPairs) {
   EXPECT_GT(fewest.high, 900);
 }
 
+// Three of 300 edges carry 1 nat each, the others nothing or, together, half a hundredth.
+TEST(PrunedCircuit, IsTheEdgesThatTheMarginNeeds) {
+  std::vector<Index> edges(300);
+  std::iota(edges.begin(), edges.end(), 0);
+  std::size_t n_check = 0;
+  const auto margin_of = [&](const std::vector<Index>& kept) {
+    ++n_check;
+    double margin = 0;
+    for (const Index edge : kept) {
+      margin += edge == 3 || edge == 150 || edge == 299 ? 1 : edge % 2 == 0 ? 1e-4 : 0;
+    }
+    return margin;
+  };
+  const std::vector<Index> left = pruned_circuit(edges, {}, margin_of, 0.03, 2.7, CounterRandom(1));
+  EXPECT_THAT(left, ElementsAre(3, 150, 299));
+  EXPECT_LT(n_check, 400U);
+  // With nothing to lose all even edges stay.
+  EXPECT_GE(pruned_circuit(edges, {}, margin_of, 0, 2.7, CounterRandom(1)).size(), 151U);
+}
+
+// Edges 4 and 9 undo each other.
+TEST(PrunedCircuit, LosesEdgesThatAreNeededTogetherOrNotAtAll) {
+  const auto margin_of = [](const std::vector<Index>& kept) {
+    const auto has = [&](Index edge) { return std::ranges::find(kept, edge) != kept.end(); };
+    return (has(0) ? 1.0 : 0.0) - (has(4) != has(9) ? 0.5 : 0.0);
+  };
+  const std::vector<Index> edges{4, 0, 9};
+  EXPECT_THAT(pruned_circuit(edges, {}, margin_of, 0.01, 0.9, CounterRandom(1)), SizeIs(3));
+  EXPECT_THAT(pruned_circuit(edges, {{4, 7, 9}}, margin_of, 0.01, 0.9, CounterRandom(1)),
+              ElementsAre(0));
+}
+
+TEST(PrunedCircuit, LosesNoPartOfMoreThanAHundredth) {
+  std::vector<Index> edges(1000);
+  std::iota(edges.begin(), edges.end(), 0);
+  const auto margin_of = [](const std::vector<Index>& kept) {
+    return 0.001 * static_cast<double>(kept.size());
+  };
+  const std::vector<Index> left = pruned_circuit(edges, {}, margin_of, 0.01, 0.9, CounterRandom(1));
+  EXPECT_THAT(left, SizeIs(1000)) << "a part of 31 edges costs more";
+}
+
+TEST(PrunedCircuit, KeepsNineTenths) {
+  std::vector<Index> edges(1000);
+  std::iota(edges.begin(), edges.end(), 0);
+  // Only the second half counts, little by edge, and all of it would go part by part.
+  const auto margin_of = [](const std::vector<Index>& kept) {
+    const auto n = std::ranges::count_if(kept, [](Index edge) { return edge >= 500; });
+    return 0.5 + 0.001 * static_cast<double>(n);
+  };
+  const std::vector<Index> left =
+      pruned_circuit(edges, {}, margin_of, 0.035, 0.9, CounterRandom(1));
+  EXPECT_GE(margin_of(left), 0.9);
+  EXPECT_LE(left.size(), 470U);
+}
+
 TEST(PathsResults, OfAnExampleByHand) {
   const ModelConfig config = one_head();
   const EdgeGraph graph(config);
@@ -402,6 +459,20 @@ TEST(PathsAnalysis, FindsThePlantedCircuitAndNothingElse) {
   const Array faithfulness = group.variable("faithfulness").values.part(task);
   EXPECT_EQ(faithfulness(0, 0), 0);
   EXPECT_EQ(faithfulness(0, faithfulness.shape[1] - 1), 1);
+  // What is left does the task on the pairs that pruning has not seen. It holds the circuit, and at
+  // most three edges that undo each other: none can go alone.
+  std::vector<std::string> left;
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    for (std::size_t port = 0; port < ports.size(); ++port) {
+      if (group.variable("edge_in_circuit").values(task, node, port) == 1) {
+        left.push_back(nodes[node] + " " + ports[port]);
+      }
+    }
+  }
+  EXPECT_EQ(group.variable("circuit_edges_pruned").values(task), left.size());
+  EXPECT_THAT(left, testing::IsSupersetOf(circuit));
+  EXPECT_LE(left.size(), circuit.size() + 3);
+  EXPECT_NEAR(group.variable("faithfulness_pruned").values(task), 1, 0.01);
   EXPECT_EQ(group.variable("can_do").values(0), 0) << "the two sides of the control are as good";
   EXPECT_TRUE(std::isnan(group.variable("circuit_edges_90").values(0)));
 }
@@ -504,6 +575,7 @@ TEST_P(PathsAgainstNumPy, AgreesOnCopiesOfWhatFollowedBefore) {
        folder.file("out/results.h5"), model, tasks, project_data + "tokenizer", GetParam()});
   EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
   EXPECT_THAT(check.out, HasSubstr("fewest edges"));
+  EXPECT_THAT(check.out, HasSubstr("pruned faithfulness"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Replacement, PathsAgainstNumPy, testing::Values("mean", "zero"));

@@ -5,7 +5,7 @@
 Every port reads a residual stream of its own in whole forward passes; effects by gradients come from central differences along the
 change that ablating the edge makes. Checked are some edges into queries, keys, values, MLPs and logits each to first order and by
 integrated gradients, the edges ablated exactly with p and q and rank correlations, circuits of no, some and all edges, and that one edge
-less than `circuit_edges_90` is too few. The run needs five steps and `--paths-pairs 0`. Exits 1 if a number differs by more than its tolerance.
+less than `circuit_edges_90` is too few, and what pruning leaves. The run needs five steps and `--paths-pairs 0`. Exits 1 if a number differs by more than its tolerance.
 """
 
 import json
@@ -193,6 +193,27 @@ def check_task(task, replacement, group, place, steps):
     fewest = group["circuit_edges_90"][place]
     if np.isfinite(fewest):
         compare("fewest edges", [faithfulness(int(fewest)) >= 0.9, faithfulness(int(fewest) - 1) >= 0.9], [True, False], 0)
+        check_pruned(task, replacement, group, place)
+
+
+def check_pruned(task, replacement, group, place):
+    """The pruned circuit on odd pairs and, if it has at most ten edges, that none can go on even pairs."""
+    in_circuit = group["edge_in_circuit"][place]
+    names = {axis: [str(name, "utf-8") for name in group[axis]] for axis in ("node", "port")}
+    kept = {(names["node"][i], names["port"][j]) for i, j in np.argwhere(in_circuit == 1)}
+    compare("pruned edges", len(kept), group["circuit_edges_pruned"][place], 0)
+
+    def sums(edges):
+        margins = task.margins(circuit(edges, replacement, task.nodes))
+        return np.array([margins[0::2].sum(), margins[1::2].sum()])
+
+    whole = task.margins(read_all)
+    none, left, all_edges = sums(set()), sums(kept), np.array([whole[0::2].sum(), whole[1::2].sum()])
+    shares = (left - none) / (all_edges - none)
+    compare("pruned faithfulness", shares[1], group["faithfulness_pruned"][place], 2 * TOLERANCE)
+    if len(kept) <= 10:
+        without_one = [((sums(kept - {edge}) - none) / (all_edges - none))[0] for edge in sorted(kept)]
+        compare("edges that can go", sum(share >= max(shares[0] - 0.01, 0.9) for share in without_one), 0, 0)
 
 
 def main():
