@@ -46,7 +46,7 @@ std::optional<Results> run_shard(const std::string& output, const Words& more = 
 }
 
 /// Of every analysis, and ten controls.
-constexpr int n_all_passes = 24;
+constexpr int n_all_passes = 25;
 
 /// Runs all shards until nothing is left to do; the order changes from pass to pass.
 void run_shards(const std::string& output, int n_shard, const Words& more = {}) {
