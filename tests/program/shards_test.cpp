@@ -44,7 +44,7 @@ std::optional<Results> run_shard(const std::string& output, const Words& more = 
 }
 
 /// Of every analysis and five controls.
-constexpr int n_all_passes = 19;
+constexpr int n_all_passes = 20;
 
 /// Runs all shards until nothing is left to do; the order changes from pass to pass.
 void run_shards(const std::string& output, int n_shard, const Words& more = {}) {
