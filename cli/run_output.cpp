@@ -16,6 +16,7 @@
 #include "headscope/output_lock.hpp"
 #include "headscope/report.hpp"
 #include "parallel.hpp"
+#include "paths/circuit_file.hpp"
 #include "registry.hpp"
 #include "report/head_table.hpp"
 #include "shell_text.hpp"
@@ -119,7 +120,10 @@ void check_figures_stay(const std::string& directory, const std::string& why_not
   if (why_not.empty()) return;
   const fs::path folder = fs::path(directory) / "figures";
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored) || fs::is_empty(folder, ignored)) return;
+  const bool has_figures = std::ranges::any_of(
+      fs::directory_iterator(folder, ignored),
+      [](const fs::directory_entry& entry) { return entry.path().extension() != ".json"; });
+  if (!has_figures) return;
   throw DataError(
       folder.string(), "",
       "holds figures, which could not be drawn again: " + why_not + "; nothing was changed");
@@ -138,8 +142,10 @@ void draw_results(const Results& results, const std::string& directory,
   remove_report(directory);
   remove_tables(tables, groups);
   remove_figures(figure_folder);
+  remove_circuits(figure_folder);
   make_folder(tables);
   make_folder(figure_folder);
+  write_circuits(results, figure_folder);
   write_tables(results, tables);
   write_head_table(results, tables);
   const std::vector<Presentation> presentations = presentations_of(results);

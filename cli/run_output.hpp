@@ -38,7 +38,8 @@ void say_if_no_figures(const std::string& directory, const std::string& why_not)
 /// @throws DataError if figures cannot be drawn and the folder has some, which would be lost.
 void check_figures_stay(const std::string& directory, const std::string& why_not);
 
-/// Writes tables, figures and report of a results file into `directory`, replacing older ones.
+/// Writes tables, figures, circuits and report of a results file into `directory`, replacing older
+/// ones.
 /// Where figures cannot be drawn, the report has the others, and says why and what draws them. A
 /// figure that gnuplot fails to draw is named on stderr too.
 /// @param figure_formats  svg is always drawn, for the report.
