@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/file_names.hpp"
 #include "base/head_range.hpp"
 #include "base/label_text.hpp"
+#include "base/number_text.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
 #include "paths/results.hpp"
@@ -14,9 +16,6 @@ namespace {
 
 /// Tasks with a figure of their own, panels of a chart, and edges of a graph, at most.
 constexpr std::size_t most_tasks = 12, most_graph_edges = 100;
-
-/// Behind the colours of the types of heads.
-constexpr std::size_t colour_of_no_head = 13;
 
 const char* const path_panels =
     " The first tasks that the model is shown to do, at most 12 and in whole rows.";
@@ -31,70 +30,54 @@ std::vector<std::size_t> tasks_with_circuits(const ResultsGroup& group) {
   return tasks;
 }
 
-/// Where nodes lie: layers from left to right, a layer's heads upwards, its MLP above and half a
-/// layer further right; and who reads by which port.
+/// Where heads lie: layers from left to right, a layer's heads upwards; and who reads by which
+/// port.
 class GraphLayout {
  public:
   explicit GraphLayout(const ResultsGroup& group)
-      : node_labels_(group.dimension("node")),
-        nodes_(node_labels_.text),
-        ports_(group.labels("port")) {
-    for (const std::string& node : nodes_) {
+      : nodes_(group.dimension("node")), ports_(group.labels("port")) {
+    for (const std::string& node : nodes_.text) {
       n_head_ += node.starts_with("L0H") ? 1 : 0;
       n_layer_ += node.starts_with("MLP") ? 1 : 0;
     }
   }
 
-  /// With its place, name and mark. The number of nodes stands for the logits.
+  /// A head with its place, name and mark.
   Graph::Node node(std::size_t node) const {
-    const auto middle = std::floor(0.5 * static_cast<double>(n_head_ - 1));
-    if (node == 0) return {nodes_[0], "E", 0, middle};
-    if (node == nodes_.size()) return {"logits", "U", static_cast<double>(n_layer_) + 1, middle};
-    const std::size_t layer = (node - 1) / (n_head_ + 1), head = (node - 1) % (n_head_ + 1);
-    const auto column = 1 + static_cast<double>(layer);
-    if (head == n_head_) return {nodes_[node], "M", column + 0.5, static_cast<double>(n_head_)};
-    return {nodes_[node], std::to_string(head), column, static_cast<double>(head)};
+    const std::size_t layer = head_index(node) / n_head_, head = head_index(node) % n_head_;
+    return {nodes_.text[node], std::to_string(head), static_cast<double>(layer),
+            static_cast<double>(head)};
   }
-  /// The nodes that read by a port, several where heads share keys and values; the number of nodes
-  /// for the logits.
+  /// The heads that read by a port, several where they share keys and values.
   std::vector<std::size_t> owners(std::size_t port) const {
     std::vector<std::size_t> found;
     for (const std::string& name : heads_in(ports_[port].substr(0, ports_[port].rfind('.')))) {
-      found.push_back(node_labels_.place_of(name).value_or(nodes_.size()));
+      found.push_back(nodes_.place_of(name).value());
     }
     return found;
   }
-  char kind(std::size_t port) const {
-    const std::size_t dot = ports_[port].rfind('.');
-    return dot == std::string::npos ? ports_[port][0] : ports_[port][dot + 1];
-  }
-  std::size_t n_node() const { return nodes_.size(); }
+  /// 'q', 'k' or 'v'.
+  char kind(std::size_t port) const { return ports_[port].back(); }
+  std::size_t n_node() const { return nodes_.text.size(); }
   std::size_t n_layer() const { return n_layer_; }
   std::size_t n_head() const { return n_head_; }
-  /// The head's index, if the node is one.
-  std::optional<std::size_t> head_index(std::size_t node) const {
-    if (node == 0 || node >= nodes_.size()) return std::nullopt;
-    const std::size_t head = (node - 1) % (n_head_ + 1);
-    if (head == n_head_) return std::nullopt;
-    return (node - 1) / (n_head_ + 1) * n_head_ + head;
+  /// Of a node that is a head.
+  std::size_t head_index(std::size_t node) const {
+    return (node - 1) / (n_head_ + 1) * n_head_ + (node - 1) % (n_head_ + 1);
   }
 
  private:
-  const Dimension& node_labels_;
-  const std::vector<std::string>&nodes_, &ports_;
+  const Dimension& nodes_;
+  const std::vector<std::string>& ports_;
   std::size_t n_head_ = 0, n_layer_ = 0;
 };
 
-/// The kind of a node, added to the graph's where it is the first of it.
-std::size_t node_kind(std::size_t node, const GraphLayout& layout,
-                      const std::optional<HeadTypes>& types, Graph& graph) {
-  const std::optional<std::size_t> head_index = layout.head_index(node);
-  Graph::Kind kind{"embeddings, MLPs, logits", colour_of_no_head};
-  if (head_index && types && types->primary[*head_index]) {
-    kind = {spaced(types->names[*types->primary[*head_index]]) + " head",
-            *types->primary[*head_index]};
-  } else if (head_index) {
-    kind = {"other head", no_colour};
+/// The kind of a head, added to the graph's where it is the first of it.
+std::size_t node_kind(std::size_t head_index, const std::optional<HeadTypes>& types, Graph& graph) {
+  Graph::Kind kind{"other head", no_colour};
+  if (types && types->primary[head_index]) {
+    kind = {spaced(types->names[*types->primary[head_index]]) + " head",
+            *types->primary[head_index]};
   }
   const auto same = std::ranges::find(graph.node_kinds, kind.label, &Graph::Kind::label);
   const auto place = static_cast<std::size_t>(same - graph.node_kinds.begin());
@@ -102,33 +85,26 @@ std::size_t node_kind(std::size_t node, const GraphLayout& layout,
   return place;
 }
 
-Graph circuit_graph(const ResultsGroup& group, std::vector<CircuitEdge> edges,
+/// @param edges  between heads.
+Graph circuit_graph(const ResultsGroup& group, std::span<const CircuitEdge> edges,
                     const std::optional<HeadTypes>& types) {
   const GraphLayout layout(group);
-  edges.resize(std::min(edges.size(), most_graph_edges));
   Graph graph;
   graph.column_title = "layer";
   graph.row_title = "head";
   graph.value_title = "nats per pair";
-  graph.column_labels.push_back("embed");
   for (std::size_t l = 0; l < layout.n_layer(); ++l) {
     graph.column_labels.push_back(std::to_string(l));
   }
-  graph.column_labels.push_back("logits");
   for (std::size_t h = 0; h < layout.n_head(); ++h) graph.row_labels.push_back(std::to_string(h));
-  graph.row_labels.push_back("MLP");
-  graph.edge_kinds = {{"read by queries", 3, true},
-                      {"read by keys", 0},
-                      {"read by values", 2},
-                      {"read by an MLP", 4},
-                      {"read by the logits", 5}};
-  const std::string kinds = "qkvMl";
-  std::vector<std::optional<std::size_t>> place(layout.n_node() + 1);
+  graph.edge_kinds = {{"read by queries", 3, true}, {"read by keys", 0}, {"read by values", 2}};
+  const std::string kinds = "qkv";
+  std::vector<std::optional<std::size_t>> place(layout.n_node());
   const auto place_of = [&](std::size_t node) {
     if (!place[node]) {
       place[node] = graph.nodes.size();
       graph.nodes.push_back(layout.node(node));
-      graph.nodes.back().kind = node_kind(node, layout, types, graph);
+      graph.nodes.back().kind = node_kind(layout.head_index(node), types, graph);
     }
     return *place[node];
   };
@@ -142,21 +118,39 @@ Graph circuit_graph(const ResultsGroup& group, std::vector<CircuitEdge> edges,
   return graph;
 }
 
-Figure circuit_figure(const ResultsGroup& group, std::size_t task, std::vector<CircuitEdge> edges,
-                      const std::optional<HeadTypes>& types) {
-  return {
+/// ` Left out: 12 edges that matter from the embeddings or from or to an MLP or the logits, the
+/// largest embed → L0H0 by keys (-3.2 nats, interval -3.5 to -2.9).`; empty if there are none.
+std::string left_out_text(const ResultsGroup& group, std::span<const CircuitEdge> edges) {
+  if (edges.empty()) return "";
+  const CircuitEdge& largest = edges.front();
+  return " Left out: " + count_text(edges.size(), "edge") +
+         " that matter from the embeddings, or from or to an MLP or the logits, the largest " +
+         edge_text(group.labels("node")[largest.node], group.labels("port")[largest.port]) + " (" +
+         margin_text(largest.change) + ").";
+}
+
+/// Nothing where no edge between heads matters.
+std::optional<Figure> circuit_figure(const ResultsGroup& group, std::size_t task,
+                                     const std::optional<HeadTypes>& types) {
+  std::vector<CircuitEdge> edges = circuit_of(group, task);
+  const auto others = std::ranges::stable_partition(
+      edges, [&](const CircuitEdge& edge) { return is_between_heads(group, edge); });
+  const std::span between(edges.begin(), others.begin());
+  if (between.empty()) return std::nullopt;
+  return Figure{
       .name = "circuit_" + file_names(group.labels("task"))[task],
       .group = group.name,
       .title = "The circuit of " + task_name(group, task),
       .caption =
-          "The edges that matter, of those ablated exactly: without such an edge alone the "
-          "margin changes by at least 1 %, with q < 0.05; at most the 100 largest. Layers from "
-          "left to right; E, M and U are the embeddings, an MLP and the logits. Nodes have the "
-          "colour of the head's type, edges that of the port that reads; an edge to keys or values "
-          "that heads share runs to each of them; an edge is as wide as the margin changes without "
-          "it.",
+          "The edges between heads that matter, of those ablated exactly: without such an edge "
+          "alone the margin changes by at least 1 %, with q < 0.05; at most the 100 largest. "
+          "Layers from left to right. Heads have the colour of their type, edges that of the port "
+          "that reads; an edge to keys or values that heads share runs to each of them; an edge is "
+          "as wide as the margin changes without it." +
+          left_out_text(group, others),
       .source = "Wang et al. 2022; Goldowsky-Dill et al. 2023",
-      .content = circuit_graph(group, std::move(edges), types)};
+      .content =
+          circuit_graph(group, between.first(std::min(between.size(), most_graph_edges)), types)};
 }
 
 Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::size_t>& tasks) {
@@ -272,10 +266,8 @@ std::vector<Figure> paths_figures(const Results& results) {
   const std::vector<std::size_t> tasks = tasks_with_circuits(group);
   const std::optional<HeadTypes> types = head_types(results);
   for (const std::size_t task : tasks) {
-    std::vector<CircuitEdge> edges = circuit_of(group, task);
-    if (!edges.empty()) {
-      figures.push_back(circuit_figure(group, task, std::move(edges), types));
-    }
+    std::optional<Figure> circuit = circuit_figure(group, task, types);
+    if (circuit) figures.push_back(std::move(*circuit));
   }
   if (!tasks.empty()) {
     figures.push_back(faithfulness_figure(group, tasks));

@@ -8,6 +8,7 @@
 #include <functional>
 #include <numeric>
 
+#include "headscope/figure.hpp"
 #include "headscope/random.hpp"
 #include "headscope/results.hpp"
 #include "induction.hpp"
@@ -456,6 +457,20 @@ TEST(PathsAnalysis, FindsThePlantedCircuitAndNothingElse) {
   const std::string strongest = strongest_between_heads(group, task);
   EXPECT_THAT(strongest, testing::StartsWith("L0H0 → L1H0 by keys (-"));
   EXPECT_THAT(group.summary, HasSubstr("strongest between heads " + strongest));
+  const std::vector<Figure> figures = paths_figures(results);
+  const auto figure = std::ranges::find(figures, "circuit_repeated_random_tokens", &Figure::name);
+  ASSERT_NE(figure, figures.end());
+  const Graph& graph = std::get<Graph>(figure->content);
+  ASSERT_THAT(graph.edges, SizeIs(1));
+  EXPECT_EQ(graph.nodes[graph.edges[0].from].name, "L0H0");
+  EXPECT_EQ(graph.nodes[graph.edges[0].to].name, "L1H0");
+  const std::vector<CircuitEdge> by_size = circuit_of(group, task);
+  const auto other = std::ranges::find_if(
+      by_size, [&](const CircuitEdge& edge) { return !is_between_heads(group, edge); });
+  EXPECT_THAT(figure->caption,
+              HasSubstr("Left out: 6 edges that matter from the embeddings, or from or to an MLP "
+                        "or the logits, the largest " +
+                        edge_text(nodes[other->node], ports[other->port]) + " ("));
   const Array faithfulness = group.variable("faithfulness").values.part(task);
   EXPECT_EQ(faithfulness(0, 0), 0);
   EXPECT_EQ(faithfulness(0, faithfulness.shape[1] - 1), 1);
