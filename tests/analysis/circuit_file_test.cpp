@@ -126,10 +126,10 @@ TEST(CircuitFiles, AreThoseOfTheResultsAfterARunAndAReport) {
                     foreign = out + "/figures/circuit_of_another_tool.json";
   test::write_file(tasks, R"({"task": "t", "prefix": "see a", "good": " b", "bad": " c"})"
                           "\n");
-  const test::Finished run = test::run_headscope(
-      {"run", "--model", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", "--tasks", tasks,
-       "--analyses", "paths", "--paths-repeated", "60", "--paths-exact", "5", "--figures", "svg",
-       "--quiet", "--output", out});
+  const test::Finished run =
+      test::run_headscope({"run", "--model", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
+                           "--tasks", tasks, "--analyses", "paths", "--paths-repeated", "60",
+                           "--paths-exact", "5", "--figures", "svg", "--quiet", "--output", out});
   ASSERT_EQ(run.exit_status, 0) << run.err;
   const std::string first = test::read_file(written);
   test::write_file(stale, first);
@@ -141,6 +141,16 @@ TEST(CircuitFiles, AreThoseOfTheResultsAfterARunAndAReport) {
   EXPECT_FALSE(fs::exists(stale));
   EXPECT_TRUE(fs::exists(foreign));
   EXPECT_FALSE(fs::exists(out + "/figures/circuit_t.json")) << "a task without a circuit";
+
+  // They need no gnuplot, and are no figures that a report without it would lose.
+  fs::remove_all(out + "/figures");
+  for (int i = 0; i < 2; ++i) {
+    std::vector<std::string> call{"env", "PATH=/nonexistent"};
+    for (const std::string& word : test::headscope_call({"report", out})) call.push_back(word);
+    const test::Finished without_gnuplot = test::run_program(call);
+    ASSERT_EQ(without_gnuplot.exit_status, 0) << without_gnuplot.err;
+    EXPECT_EQ(test::read_file(written), first);
+  }
 
   const json circuit = json::parse(first);
   const Results results = read_results(out + "/results.h5");
