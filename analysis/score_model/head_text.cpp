@@ -70,7 +70,7 @@ std::vector<std::string> measurable_families(const ResultsGroup& group, std::siz
   std::vector<std::pair<double, std::string>> found;
   for (std::size_t family = 0; family < names.size(); ++family) {
     const Estimate each = gain.estimate(family * n_head_total + head);
-    if (each.low > least_family_gain) found.emplace_back(each.value, spaced(names[family]));
+    if (each.low > least_family_gain) found.emplace_back(each.value, family_words(names[family]));
   }
   std::ranges::stable_sort(found, std::ranges::greater(),
                            [](const auto& each) { return each.first; });
@@ -119,6 +119,11 @@ std::string effect_part(const ResultsGroup& group, std::size_t head, std::size_t
 }
 
 }  // namespace
+
+std::string family_words(const std::string& family) {
+  if (family == "lexical") return "the two tokens alone";
+  return family == "user" ? "your features" : spaced(family);
+}
 
 void add_head_texts(ResultsGroup& group) {
   const auto full = group.dimension("step").index_of("full");

@@ -1,3 +1,7 @@
+#include <limits>
+#include <utility>
+
+#include "headscope/estimate.hpp"
 #include "score_model/document_estimates.hpp"
 #include "score_model/joint.hpp"
 #include "score_model/score_results.hpp"
@@ -20,8 +24,12 @@ void add_joint_losses(const Statistics& statistics, std::size_t n_bootstrap, std
   group.add_dimension(Dimension::labels("replacement", {"score_model", "mean"}));
   group.add_dimension(Dimension::numbers("share", {joint_shares.begin(), joint_shares.end()}));
   const VariableTable& variables = score_variables();
-  group.add(variables["joint_loss"],
-            estimates_of_documents(documents, loss_per_token, n_bootstrap, seed));
+  std::vector<Estimate> joint =
+      estimates_of_documents(documents, loss_per_token, n_bootstrap, seed);
+  for (Estimate& loss : joint) {
+    loss = within(std::move(loss), 0, std::numeric_limits<double>::infinity());
+  }
+  group.add(variables["joint_loss"], joint);
   group.add(variables["joint_documents"],
             weighted_sum(documents, BootstrapCounts(documents.size(), 1)));
 }

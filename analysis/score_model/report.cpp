@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "report_text.hpp"
 #include "score_model/score_report.hpp"
+#include "score_model/score_results.hpp"
 
 namespace headscope {
 namespace {
@@ -37,7 +38,8 @@ std::string family_counts(const ResultsGroup& group) {
   std::ranges::stable_sort(order, std::ranges::greater(),
                            [](const auto& each) { return each.second; });
   std::string text = joined(order, ", ", [&](const auto& each) {
-    return std::to_string(each.second) + " by " + spaced(attends_by.flag_meanings[each.first]);
+    return std::to_string(each.second) + " by " +
+           family_words(attends_by.flag_meanings[each.first]);
   });
   if (text.empty()) return "none of them measurably by a family of features";
   return text + (n_none > 0 ? ", " + std::to_string(n_none) + " by no family measurably" : "");

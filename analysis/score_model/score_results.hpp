@@ -23,6 +23,9 @@ void add_joint_losses(const Statistics& statistics, std::size_t n_bootstrap, std
 /// Adds where each head's attention is furthest from its model; nothing if no document was run.
 void add_surprises(const Statistics& statistics, ResultsGroup& group);
 
+/// A family's name in a sentence: `word class`, `the two tokens alone`.
+std::string family_words(const std::string& family);
+
 /// Adds what each head attends by, in words, from the group's other variables.
 void add_head_texts(ResultsGroup& group);
 

@@ -5,6 +5,7 @@
 
 #include "headscope/results.hpp"
 #include "score_model/score_report.hpp"
+#include "score_model/score_results.hpp"
 #include "score_model/variables.hpp"
 
 namespace headscope {
@@ -72,6 +73,12 @@ TEST(ScoreModelLines, CountHeadsByFamily) {
   EXPECT_THAT(score_lines(six_heads())["What heads attend by"],
               HasSubstr("What the 6 heads attend by: 3 by position, 1 by repetition, 1 by word "
                         "class, 1 by no family measurably."));
+}
+
+TEST(ScoreModelLines, NameFamiliesInWords) {
+  EXPECT_EQ(family_words("word_class"), "word class");
+  EXPECT_EQ(family_words("lexical"), "the two tokens alone");
+  EXPECT_EQ(family_words("user"), "your features");
 }
 
 TEST(ScoreModelLines, GiveTheLossWithManyHeadsReplaced) {
