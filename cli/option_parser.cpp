@@ -4,6 +4,8 @@
 #include <boost/program_options.hpp>
 #include <cctype>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "base/nearest_name.hpp"
@@ -59,9 +61,17 @@ std::string value_in_file(const std::string& text) {
   return text.starts_with("~/") && home != nullptr ? home + text.substr(1) : text;
 }
 
+/// A named pipe without a writer would be waited for; a stream that the shell has opened is not.
+std::string text_of_options(const std::string& path) {
+  if (!path.starts_with("/dev/")) return read_file(path);
+  std::ifstream stream(path);
+  if (!stream) throw cannot_open(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 void read_config_file(const std::string& path, const po::options_description& description,
                       po::variables_map& values) {
-  const std::string text = read_file(path);
+  const std::string text = text_of_options(path);
   const bool has_mark = text.starts_with(utf8::byte_order_mark);
   std::istringstream lines(has_mark ? text.substr(utf8::byte_order_mark.size()) : text);
   try {
