@@ -21,6 +21,7 @@ std::vector<PairBatch> pair_batches(const std::vector<Task>& tasks, Index most_c
       for (; first < pairs.size(); ++first, ++batch.count) {
         const Index n_more = n_column(pairs[first]);
         if (batch.count > 0 && batch.n_column + n_more > most_columns) break;
+        if (batch.count == batch_pairs) break;
         batch.n_column += n_more;
       }
       batches.push_back(batch);

@@ -17,6 +17,8 @@ struct PairBatch {
 /// Columns of a batch, at most, if its pairs are more than one: as wide as matrix products need to
 /// run at full speed.
 inline constexpr Index batch_columns = 1024;
+/// Pairs of a batch, at most: bounds what is kept for each pair.
+inline constexpr Index batch_pairs = 128;
 
 /// All pairs in batches, in order. Depends on the tasks alone, so that shards run the same batches.
 std::vector<PairBatch> pair_batches(const std::vector<Task>& tasks,

@@ -505,8 +505,7 @@ std::uint64_t memory(const RunShape& run) {
   return Forward::bytes(config, n_column, false) +
          Forward::loss_bytes(config, n_column, run.n_thread) +
          HeadAblation::bytes(config, n_column, run.n_thread, engines) +
-         IntegratedEdges::bytes(config, n_column, std::max<Index>(1, n_column / 2), run.n_thread,
-                                engines) +
+         IntegratedEdges::bytes(config, n_column, batch_pairs, run.n_thread, engines) +
          EdgeAblation::bytes(config, n_column, n_exact) +
          CircuitForward::bytes(config, std::min(n_column, most_circuit_columns), run.n_thread) +
          ComputeContext::bytes(config, n_column, run.n_thread, engines) +
