@@ -393,8 +393,8 @@ Results run_paths(const std::string& model, const std::string& task,
   arguments.insert(arguments.end(), more.begin(), more.end());
   const test::Finished finished = test::run_headscope(arguments);
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
-  for (const char* figure : {"circuit_repeated_random_tokens", "paths_faithfulness",
-                             "paths_first_order_exact", "paths_composition"}) {
+  for (const char* figure :
+       {"paths_faithfulness", "paths_first_order_exact", "paths_composition"}) {
     EXPECT_TRUE(std::filesystem::exists(folder.file("out/figures/") + figure + ".svg")) << figure;
   }
   return read_results(folder.file("out/results.h5"));
