@@ -46,8 +46,8 @@ std::vector<EdgeEnd> ends_of(const std::string& port) {
 json config_json(const Results& results) {
   const ResultsGroup& group = results.group("paths");
   const Array first_task = group.values("edge_integrated").part(0);
-  const double in_layer = first_task(group.dimension("node").place_of("L0H0").value(),
-                                     group.dimension("port").place_of("MLP0").value());
+  const double in_layer = first_task(group.dimension("node").index_of("L0H0"),
+                                     group.dimension("port").index_of("MLP0"));
   return {{"n_layers", results.whole("n_layer").value()},
           {"n_heads", results.whole("n_head").value()},
           {"d_model", results.whole("d_model").value()},

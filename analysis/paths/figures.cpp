@@ -52,7 +52,7 @@ class GraphLayout {
   std::vector<std::size_t> owners(std::size_t port) const {
     std::vector<std::size_t> found;
     for (const std::string& name : heads_in(ports_[port].substr(0, ports_[port].rfind('.')))) {
-      found.push_back(nodes_.place_of(name).value());
+      found.push_back(nodes_.index_of(name));
     }
     return found;
   }
@@ -197,8 +197,8 @@ Series gradient_exact_points(const ResultsGroup& group, std::size_t task, const 
   Series points = Series::points();
   for (std::size_t i = task * n_edge; i < (task + 1) * n_edge; ++i) {
     if (nodes.text[i].empty()) continue;
-    points.add(effects(group.dimension("node").place_of(nodes.text[i]).value(),
-                       group.dimension("port").place_of(ports.text[i]).value()),
+    points.add(effects(group.dimension("node").index_of(nodes.text[i]),
+                       group.dimension("port").index_of(ports.text[i])),
                change.estimate(i));
     points.point_labels.push_back(points.x.size() <= 3 ? edge_text(nodes.text[i], ports.text[i])
                                                        : "");

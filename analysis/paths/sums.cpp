@@ -105,16 +105,14 @@ std::vector<Index> random_edges(Index n_edge, std::size_t task, std::uint64_t se
   return permutation(n_edge, CounterRandom(seed, order_stream + task));
 }
 
-std::vector<unsigned char> flags_of(const std::vector<Index>& edges, Index n_edge) {
+std::vector<unsigned char> flags_of(std::span<const Index> edges, Index n_edge) {
   std::vector<unsigned char> flags(n_edge, 0);
   for (const Index edge : edges) flags[edge] = 1;
   return flags;
 }
 
 std::vector<unsigned char> first_edges(const std::vector<Index>& order, Index count) {
-  std::vector<unsigned char> kept(order.size(), 0);
-  for (Index i = 0; i < count; ++i) kept[order[i]] = 1;
-  return kept;
+  return flags_of(std::span(order).first(count), order.size());
 }
 
 }  // namespace headscope

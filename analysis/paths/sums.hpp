@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ inline constexpr int exact_pass = 2;
 inline constexpr int n_narrowing_pass = 4;
 inline constexpr int pruning_pass = exact_pass + 1 + n_narrowing_pass;
 inline constexpr std::size_t n_path_order = 3;  ///< integrated, first_order, random
+
 /// Names of the sums of a task, by its number.
 struct PathSums {
   explicit PathSums(std::size_t task);
@@ -88,7 +90,7 @@ std::vector<Index> by_size(const std::vector<double>& effects);
 std::vector<Index> random_edges(Index n_edge, std::size_t task, std::uint64_t seed);
 
 /// The flags of some edges of n_edge.
-std::vector<unsigned char> flags_of(const std::vector<Index>& edges, Index n_edge);
+std::vector<unsigned char> flags_of(std::span<const Index> edges, Index n_edge);
 
 /// The flags of the first `count` edges of an order.
 std::vector<unsigned char> first_edges(const std::vector<Index>& order, Index count);

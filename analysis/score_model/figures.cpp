@@ -167,7 +167,7 @@ Figure joint_figure(const ResultsGroup& group) {
   ChartPanel panel;
   for (const auto& [replacement, label] :
        {std::pair{"score_model", "attention by its model"}, {"mean", "output by its mean"}}) {
-    const auto place = *group.dimension("replacement").place_of(replacement);
+    const auto place = group.dimension("replacement").index_of(replacement);
     Series series = Series::points(label, panel.series.size());
     series.style = Series::Style::line;
     for (std::size_t i = 0; i < shares.size(); ++i) {

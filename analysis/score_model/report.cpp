@@ -134,7 +134,7 @@ std::string unexplained_line(const ResultsGroup& group) {
 std::string joint_line(const ResultsGroup& group) {
   if (!group.has("joint_loss")) return "";
   const auto loss = [&](const char* replacement, std::size_t share) {
-    const auto place = *group.dimension("replacement").place_of(replacement);
+    const auto place = group.dimension("replacement").index_of(replacement);
     return number_text(group.values("joint_loss")(place, share), 3);
   };
   constexpr std::size_t none = 0, half = 2, all = 4;

@@ -41,6 +41,7 @@ import numpy as np
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
 from plain_gpt2 import t_upper_tail  # noqa: E402
 
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data")
 SHAPES = {"2 layers of 4 heads, 64": (2, 4, 64), "4 layers of 6 heads, 192": (4, 6, 192), "6 layers of 12 heads, 384": (6, 12, 384)}
 
 
@@ -502,21 +503,26 @@ def coverage_of_tasks(runs, documents, fields, seeds, tasks, n_sample, most_pair
                     lambda seed: run([random.Random(seed).choices(task, k=n_sample) for task in pairs], seed=seed), seeds)
 
 
-def main():
+def parser_of_runs(seeds, parts):
+    """Options of what is run, by default on the small model and the stories; seeds, parts: their defaults."""
     parser = argparse.ArgumentParser()
-    data = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data")
     parser.add_argument("program")
-    parser.add_argument("--model", default=os.path.join(data, "default-model.h5"))
+    parser.add_argument("--model", default=os.path.join(DATA, "default-model.h5"))
     parser.add_argument("--tokenizer")
-    parser.add_argument("--corpus", nargs="+", default=[os.path.join(data, "stories.conllu")])
+    parser.add_argument("--corpus", nargs="+", default=[os.path.join(DATA, "stories.conllu")])
     parser.add_argument("--max-documents", type=int)
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=seeds)
+    parser.add_argument("--threads", type=int, default=0, help="of a run; 0: all")
+    parser.add_argument("--parts", default=parts)
+    return parser
+
+
+def main():
+    parser = parser_of_runs(20, "shuffled,labels,untrained,swapped,effects,coverage,increases,tasks")
     parser.add_argument("--sample", type=int, default=30, help="documents, or pairs of a task, of a sample")
     parser.add_argument("--analyses", default="classification,correlation,pruning", help="of the coverage")
-    parser.add_argument("--tasks", nargs="+", default=[os.path.join(data, "tasks.jsonl")])
+    parser.add_argument("--tasks", nargs="+", default=[os.path.join(DATA, "tasks.jsonl")])
     parser.add_argument("--max-pairs", type=int, help="of each task")
-    parser.add_argument("--threads", type=int, default=0, help="of a run; 0: all")
-    parser.add_argument("--parts", default="shuffled,labels,untrained,swapped,effects,coverage,increases,tasks")
     options = parser.parse_args()
     documents, fields = read_documents(options.corpus)
     documents = documents[:options.max_documents]

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 import calibration  # noqa: E402
 import score_truth  # noqa: E402
 
-DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data")
+DATA = calibration.DATA
 BINARY = sys.argv.pop(1)
 THOROUGH = "HEADSCOPE_THOROUGH" in os.environ
 N_DOCUMENT = 40

@@ -5,7 +5,6 @@
 calibration_test.py runs its parts on a few stories; docs/score_model.md has its numbers.
 """
 
-import argparse
 import collections
 import os
 import random
@@ -89,17 +88,8 @@ def halves(runs, documents, fields, n_query):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    data = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data")
-    parser.add_argument("program")
-    parser.add_argument("--model", default=os.path.join(data, "default-model.h5"))
-    parser.add_argument("--tokenizer")
-    parser.add_argument("--corpus", nargs="+", default=[os.path.join(data, "stories.conllu")])
-    parser.add_argument("--max-documents", type=int)
+    parser = calibration.parser_of_runs(2, "true,shuffled,untrained,halves")
     parser.add_argument("--queries", type=int, default=4000)
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=0, help="of a run; 0: all")
-    parser.add_argument("--parts", default="true,shuffled,untrained,halves")
     options = parser.parse_args()
     documents, fields = calibration.read_documents(options.corpus)
     documents = documents[:options.max_documents]
