@@ -7,7 +7,8 @@ needs torch and transformers 4.x or 5.x (measured with torch 2.13.0, transformer
 for `--transformerlens PYTHON` an interpreter with transformer_lens 2.16.1 beside them. It makes a model of GPT-2 small's
 shape with random weights, measures every case of every program alternately for several rounds, each in its own process,
 checks that all computed the same numbers, and writes a table of ratios (peer's time / Headscope's) as Markdown
-and every measurement as JSON. Exit 1 if numbers differ.
+and every measurement as JSON. Exit 1 if numbers differ. With `--model FOLDER --tokens FILE` it takes a model of the hub (any
+architecture that Headscope reads, model.safetensors) and its tokens instead; attention_patterns is for GPT-2 alone.
 
 Cases
     forward_patterns    loss of one document and the attention patterns of all heads (Hugging Face: eager, output_attentions)
@@ -244,12 +245,31 @@ def processor():
                  if line.startswith("model name")), platform.machine())
 
 
+def shape(options):
+    """Of the model and its document, in words."""
+    if options.model:
+        return f"{options.model.resolve().name}, {len(json.loads(options.tokens.read_text())['tokens'])} tokens"
+    return (f"n_layer {options.n_layer}, n_head {options.n_head}, d_model {options.d_model}, d_vocab {options.d_vocab}, "
+            f"{options.n_token} tokens")
+
+
+def prepare(options, folder):
+    """The model and tokens that are measured, in `folder`."""
+    if options.model:
+        for name in ("config.json", "model.safetensors"):
+            (folder / name).symlink_to((options.model / name).resolve(strict=True))
+        (folder / "tokens.json").symlink_to(options.tokens.resolve(strict=True))
+        return
+    arguments = [part for name in ("n_layer", "n_head", "d_model", "n_token", "d_vocab", "seed")
+                 for part in (f"--{name.replace('_', '-')}", str(getattr(options, name)))]
+    subprocess.run([sys.executable, PEER, "--prepare", "--folder", folder, *arguments], check=True)
+
+
 def report(options, found):
     versions = versions_of(found)
     measured = next((ms[0] for (side, case), ms in found.items() if case == "zero_ablation_all" and not side.startswith("Headscope")), None)
     differences_list, equal = equality(found)
-    text = [f"n_layer {options.n_layer}, n_head {options.n_head}, d_model {options.d_model}, d_vocab {options.d_vocab}, "
-            f"{options.n_token} tokens, float32, {options.threads} threads, {processor()}; {options.rounds} rounds of {options.runs} runs.",
+    text = [f"{shape(options)}, float32, {options.threads} threads, {processor()}; {options.rounds} rounds of {options.runs} runs.",
             *versions, f"Tuned: {shlex.join(f'{k}={v}' for k, v in settings(options)['tuned'].items())}"]
     if measured:
         text.append(f"The peers' zero_ablation_all is extrapolated from {len(measured['measured_heads'])} heads to "
@@ -274,16 +294,21 @@ def arguments():
     parser.add_argument("--preload", help="allocator library for the tuned setting")
     for name, value in (("n-layer", 12), ("n-head", 12), ("d-model", 768), ("n-token", 1024), ("d-vocab", 50257), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=value)
-    return parser.parse_args()
+    parser.add_argument("--model", type=pathlib.Path, metavar="FOLDER", help="a model of the hub instead of random weights")
+    parser.add_argument("--tokens", type=pathlib.Path, metavar="FILE", help='its document: {"tokens": [...]}')
+    options = parser.parse_args()
+    if bool(options.model) != bool(options.tokens):
+        parser.error("--model and --tokens belong together")
+    if options.model and json.loads((options.model / "config.json").read_text()).get("model_type") != "gpt2":
+        options.cases = [case for case in options.cases if case != "attention_patterns"]
+    return options
 
 
 def main():
     options = arguments()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        shape = [part for name in ("n_layer", "n_head", "d_model", "n_token", "d_vocab", "seed")
-                 for part in (f"--{name.replace('_', '-')}", str(getattr(options, name)))]
-        subprocess.run([sys.executable, PEER, "--prepare", "--folder", folder, *shape], check=True)
+        prepare(options, folder)
         found = measure(options, folder)
     text, equal = report(options, found)
     print(text)

@@ -17,8 +17,13 @@ os.environ["USE_TF"] = "0"  # otherwise transformers imports TensorFlow if it is
 
 import torch
 import transformers
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
 from transformers.models.gpt2.modeling_gpt2 import eager_attention_forward
+
+
+# By model_type: the layers, and in a layer the output projection, whose input is z.
+OUTPUT_PROJECTIONS = {"gpt2": ("transformer.h", "attn.c_proj"), "gpt_neox": ("gpt_neox.layers", "attention.dense")} | {
+    name: ("model.layers", "self_attn.o_proj") for name in ("llama", "mistral", "qwen2")}
 
 
 def prepare(options):
@@ -56,16 +61,19 @@ def forget_peak():
 
 
 class HuggingFace:
-    """GPT2LMHeadModel with forward hooks at the input of each layer's output projection, where z is."""
+    """The model of a folder with forward hooks at the input of each layer's output projection, where z is."""
 
     version = f"transformers {transformers.__version__}"
 
     def __init__(self, folder, attention, autocast):
         self.autocast = autocast
-        self.model = GPT2LMHeadModel.from_pretrained(folder, attn_implementation=attention).eval()
+        self.model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation=attention, dtype=torch.float32).eval()
         self.model.requires_grad_(False)
-        self.blocks = self.model.transformer.h
-        self.n_layer, self.n_head = self.model.config.n_layer, self.model.config.n_head
+        config = self.model.config
+        layers, projection = OUTPUT_PROJECTIONS[config.model_type]
+        self.blocks = self.model.get_submodule(layers)
+        self.projections = [block.get_submodule(projection) for block in self.blocks]
+        self.n_layer, self.n_head = config.num_hidden_layers, config.num_attention_heads
 
     def loss(self, tokens):
         with torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):
@@ -76,7 +84,7 @@ class HuggingFace:
         return output.loss, [pattern[0] for pattern in output.attentions]
 
     def attention_inputs(self, tokens):
-        """q, k, v of every layer, [1, head, token, d_head]."""
+        """q, k, v of every layer of a GPT-2, [1, head, token, d_head]."""
         found = []
 
         def keep(_, __, qkv):
@@ -100,7 +108,7 @@ class HuggingFace:
             z[:, :, head] = 0.0
             return (z.flatten(-2),)
 
-        hook = self.blocks[layer].attn.c_proj.register_forward_pre_hook(zero)
+        hook = self.projections[layer].register_forward_pre_hook(zero)
         return self.with_hooks([hook], lambda: self.loss(tokens))
 
     def loss_and_z(self, tokens):
@@ -111,7 +119,7 @@ class HuggingFace:
             value = inputs[0] if inputs[0].requires_grad else inputs[0].requires_grad_()
             z.append(value)
 
-        hooks = [block.attn.c_proj.register_forward_pre_hook(keep) for block in self.blocks]
+        hooks = [projection.register_forward_pre_hook(keep) for projection in self.projections]
         return self.with_hooks(hooks, lambda: self.loss(tokens)), z
 
     @staticmethod

@@ -94,7 +94,7 @@ class Classification : public CorpusAnalysis {
   std::set<Index> explained_documents_;
   PermutedScores permuted_;                   // empty during the passes
   std::unique_ptr<Explanation> explanation_;  // of the third and fourth pass
-  std::unique_ptr<ClassificationPass> pass_;
+  std::unique_ptr<CorpusPass> pass_;
 };
 
 PieceCost Classification::piece_cost(int pass, std::uint64_t document) const {

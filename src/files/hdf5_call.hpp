@@ -14,6 +14,8 @@
 /// Ownership of HDF5 identifiers, and errors from HDF5's calls; for the hdf5_file sources only.
 namespace headscope::hdf5 {
 
+inline constexpr const char* damaged = "cannot be read: the file is damaged or cut short";
+
 /// Stops HDF5 printing its error stack. The setting is per thread, so every entry point calls this.
 inline void silence() {
   thread_local const herr_t silenced = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);

@@ -9,7 +9,6 @@
 namespace headscope::hdf5 {
 namespace {
 
-constexpr const char* damaged_heap = "cannot be read: the file is damaged or cut short";
 constexpr const char* tag = "headscope element";
 
 // An element's place becomes opaque bytes as it is.
@@ -26,14 +25,14 @@ herr_t keep_place(hid_t from, hid_t to, H5T_cdata_t* data, std::size_t, std::siz
 
 // The type of places; HDF5 learns to read them.
 Handle place_type(std::size_t size, const Place& place) {
-  Handle type = place.own(H5Tcreate(H5T_OPAQUE, size), H5Tclose, damaged_heap);
-  place.check(H5Tset_tag(type, tag), damaged_heap);
+  Handle type = place.own(H5Tcreate(H5T_OPAQUE, size), H5Tclose, damaged);
+  place.check(H5Tset_tag(type, tag), damaged);
   static const herr_t learnt = [&] {
     const Handle list(H5Tvlen_create(H5T_NATIVE_CHAR), H5Tclose);
     return std::min(H5Tregister(H5T_PERS_SOFT, tag, H5T_C_S1, type, keep_place),
                     H5Tregister(H5T_PERS_SOFT, tag, list, type, keep_place));
   }();
-  place.check(learnt, damaged_heap);
+  place.check(learnt, damaged);
   return type;
 }
 
@@ -51,12 +50,12 @@ const GlobalHeap::Collection& GlobalHeap::collection(const Source& source, std::
   std::string header(aligned(8 + source.length_bytes), '\0');
   const auto read_bytes = [&](std::string& bytes) {
     const ssize_t n_read = read_at(source.descriptor, bytes.data(), bytes.size(), address);
-    if (n_read != static_cast<ssize_t>(bytes.size())) throw place.error(damaged_heap);
+    if (n_read != static_cast<ssize_t>(bytes.size())) throw place.error(damaged);
   };
   read_bytes(header);
   const std::uint64_t size = little_endian(std::string_view(header).substr(8, source.length_bytes));
   // Collections do not overlap.
-  if (!header.starts_with("GCOL") || size > source.size - n_byte_) throw place.error(damaged_heap);
+  if (!header.starts_with("GCOL") || size > source.size - n_byte_) throw place.error(damaged);
   n_byte_ += size;
   read.bytes.resize(size);
   read_bytes(read.bytes);
@@ -67,7 +66,7 @@ const GlobalHeap::Collection& GlobalHeap::collection(const Source& source, std::
     at += header.size();
     // Number 0 is the free space after the last object.
     if (number == 0) break;
-    if (length > bytes.size() - at) throw place.error(damaged_heap);
+    if (length > bytes.size() - at) throw place.error(damaged);
     read.objects[number] = bytes.substr(at, length);
     at += aligned(length);
   }
@@ -78,10 +77,10 @@ std::vector<std::string_view> GlobalHeap::read_elements(
     const Source& source, std::size_t count, std::size_t item_bytes, const Place& place,
     const std::function<herr_t(hid_t, void*)>& read) {
   constexpr std::size_t number_bytes = 4;
-  if (source.address_bytes == 0 || source.length_bytes == 0) throw place.error(damaged_heap);
+  if (source.address_bytes == 0 || source.length_bytes == 0) throw place.error(damaged);
   const std::size_t size = number_bytes + source.address_bytes + number_bytes;
   std::string places(count * size, '\0');
-  place.check(read(place_type(size, place), places.data()), damaged_heap);
+  place.check(read(place_type(size, place), places.data()), damaged);
   std::vector<std::string_view> elements(count);
   std::uint64_t room = source.size;
   for (std::size_t i = 0; i < count; ++i) {
@@ -93,7 +92,7 @@ std::vector<std::string_view> GlobalHeap::read_elements(
     const auto object = objects.find(little_endian(at.substr(number_bytes + source.address_bytes)));
     // Undamaged elements share nothing.
     if (object == objects.end() || length > object->second.size() || length > room) {
-      throw place.error(damaged_heap);
+      throw place.error(damaged);
     }
     elements[i] = object->second.substr(0, length);
     room -= length;

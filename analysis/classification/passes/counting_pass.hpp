@@ -1,12 +1,12 @@
 #pragma once
 
-#include "classification/passes/pass.hpp"
+#include "corpus_pass.hpp"
 #include "headscope/forward.hpp"
 
 namespace headscope {
 
 /// The first pass: counts tokens, and sums the patterns of the first positions.
-class CountingPass : public ClassificationPass {
+class CountingPass : public CorpusPass {
  public:
   CountingPass(const Model& model, const ComputeContext& compute)
       : config_(model.config), forward_(model, compute) {}

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "classification/explained/explained.hpp"
-#include "classification/passes/pass.hpp"
+#include "corpus_pass.hpp"
 
 namespace headscope {
 
 /// The third and the fourth pass, on a sample of documents: those of Explanation.
-class ExplainingPass : public ClassificationPass {
+class ExplainingPass : public CorpusPass {
  public:
   enum class Part { means, losses };
 

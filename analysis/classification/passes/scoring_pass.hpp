@@ -3,13 +3,13 @@
 #include <optional>
 #include <vector>
 
-#include "classification/passes/pass.hpp"
 #include "classification/passes/piece_scores.hpp"
+#include "corpus_pass.hpp"
 
 namespace headscope {
 
 /// The second pass: scores every head on every piece.
-class ScoringPass : public ClassificationPass {
+class ScoringPass : public CorpusPass {
  public:
   /// @param earlier  the sums of the first pass.
   ScoringPass(const HeadTypeList& types, const AnalysisContext& context,

@@ -6,13 +6,14 @@
 
 namespace headscope {
 
-/// What one pass over the corpus does with each piece. It is made when the pass begins.
-class ClassificationPass {
+/// What an analysis does with each piece in one of its passes over the corpus. It is made when the
+/// pass begins.
+class CorpusPass {
  public:
-  ClassificationPass() = default;
-  ClassificationPass(const ClassificationPass&) = delete;
-  ClassificationPass& operator=(const ClassificationPass&) = delete;
-  virtual ~ClassificationPass() = default;
+  CorpusPass() = default;
+  CorpusPass(const CorpusPass&) = delete;
+  CorpusPass& operator=(const CorpusPass&) = delete;
+  virtual ~CorpusPass() = default;
   /// As CorpusAnalysis::begin_piece.
   virtual std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                                      DocumentStatistics& statistics) = 0;

@@ -1,0 +1,222 @@
+#include "pruning/passes/ablating_pass.hpp"
+
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "headscope/gradient.hpp"
+#include "headscope/random.hpp"
+#include "pruning/direct_effects.hpp"
+#include "pruning/passes/averaging_pass.hpp"
+#include "pruning/results.hpp"
+#include "random_draws.hpp"
+
+namespace headscope {
+namespace {
+
+/// Copies the z of a layer at the positions [first, end).
+/// @param z  per layer, d_z x at least end.
+void copy_z(const LayerView& view, Index first, Index end, std::vector<Matrix>& z) {
+  z[view.layer].cols(first, end - 1) = view.z.cols(first, end - 1);
+}
+
+/// The pieces of ablated documents, which give their z to others.
+std::vector<Donor> donors_of(const PruningInput& input) {
+  std::vector<Donor> donors;
+  for (const Index document : input.ablated) {
+    for (std::uint64_t index = 0; index < input.corpus.n_piece(document); ++index) {
+      const Index n_token = input.corpus.piece(document, index).tokens.size();
+      if (n_token > 1) donors.push_back({document, index, n_token});
+    }
+  }
+  return donors;
+}
+
+/// Takes the gradient of a piece and, of an ablated document, ablates every head.
+class Effects : public PieceObserver {
+ public:
+  Effects(const AblationInput& input, const Piece& piece, DocumentStatistics& statistics)
+      : input_(input),
+        config_(input.model.config),
+        tokens_(piece.tokens),
+        block_(input.block_of(piece)),
+        statistics_(statistics) {
+    collect_donor_z(piece);
+    const bool is_ablated = input.ablated.contains(piece.document);
+    // The ablation needs their memory.
+    input.ablation.keep_projections(!is_ablated);
+    if (is_ablated) {
+      direct_effects_.emplace(input.model, input.attribution, tokens_);
+    } else if (piece.index == 0) {
+      statistics.sum("other_n_document", {n_document_block})(block_) = 1;
+    }
+  }
+
+  std::optional<ProjectionMemory> projection_memory(Index layer, const ModelConfig& config,
+                                                    Index n_token) override {
+    return input_.ablation.projection_memory(layer, config, n_token);
+  }
+
+  void observe_layer(const LayerView& view) override {
+    input_.ablation.observe_layer(view);
+    if (direct_effects_) direct_effects_->observe_layer(view);
+    if (!donor_z_.empty() && donor_length_ < view.n_token) {
+      copy_z(view, donor_length_, view.n_token, donor_z_);
+    }
+  }
+
+  void end(const PieceEnd& end) override {
+    if (!direct_effects_) return add_first_order();
+    const TokenLoss& loss = input_.ablation.clean_loss(SequenceBatch::of_document(tokens_));
+    Array& row = statistics_.row("baseline", {2});
+    row(0) += loss.sum();
+    row(1) += static_cast<double>(loss.nll.size());
+    ablate();
+    Array& importance =
+        statistics_.row("importance", {n_importance_row, config_.n_layer, config_.n_head});
+    const Array of_piece = importance_of_piece().importance;
+    for (std::size_t i = 0; i < importance.size(); ++i) importance.values[i] += of_piece.values[i];
+    direct_effects_->end(end.resid_final, statistics_);
+  }
+
+ private:
+  /// Fills donor_z_ with z of pieces of other documents at the same positions. Donors are visited
+  /// in a seeded order; each fills the positions beyond the end of earlier donors. Positions that
+  /// no donor reaches keep the piece's own z.
+  void collect_donor_z(const Piece& piece) {
+    const Index n_token = tokens_.size();
+    donor_length_ = 0;
+    auto others = input_.donors;
+    std::erase_if(others, [&](const Donor& other) { return other.document == piece.document; });
+    const CounterRandom random(
+        CounterRandom(input_.settings.seed, piece.document).value(piece.index));
+    Forward forward(input_.model, input_.compute);  // gives its memory back before the ablation
+    for (const Index choice : permutation(others.size(), random)) {
+      if (donor_length_ == n_token) break;
+      const Donor& donor = others[choice];
+      if (donor.n_token <= donor_length_) continue;
+      if (donor_z_.empty()) {
+        donor_z_.assign(config_.n_layer, Matrix(config_.d_z(), n_token, arma::fill::zeros));
+      }
+      const Index reach = std::min(n_token, donor.n_token);
+      LayerFunction copy(
+          [&](const LayerView& view) { copy_z(view, donor_length_, reach, donor_z_); });
+      LayerObserver* const observers[] = {&copy};
+      forward.run(input_.corpus.piece(donor.document, donor.index).tokens, observers);
+      donor_length_ = reach;
+    }
+  }
+
+  void ablate() {
+    const Index n_head = config_.n_head, n_token = tokens_.size();
+    std::vector<HeadVariant> variants;
+    for (Index l = 0; l < config_.n_layer; ++l) {
+      const blas::ConstView mean(input_.mean_z[l].memptr(), config_.d_z(), n_token, 0);
+      for (Index h = 0; h < n_head; ++h) {
+        std::vector<Index> others(n_head);
+        std::iota(others.begin(), others.end(), 0);
+        std::erase(others, h);
+        variants.push_back({l, {h}});
+        variants.push_back({l, {h}, mean});
+        variants.push_back({l, std::move(others)});
+        if (!donor_z_.empty()) variants.push_back({l, {h}, donor_z_[l]});
+      }
+    }
+    const std::vector<TokenLoss> losses = input_.ablation.losses(tokens_, variants);
+    Array& rows = statistics_.row("ablated", {n_ablation_row, config_.n_layer, n_head});
+    if (input_.ablation.is_approximate()) sample_float32(variants);
+    auto loss = losses.begin();
+    for (Index l = 0; l < config_.n_layer; ++l) {
+      for (Index h = 0; h < n_head; ++h) {
+        for (std::size_t row = 0; row < n_ablation_row; ++row) {
+          const bool has_donor = row != resample_row || !donor_z_.empty();
+          rows(row, l, h) += has_donor ? (loss++)->sum() : std::nan("");
+        }
+      }
+    }
+  }
+
+  /// Zero ablation of a sample of heads by float32 products.
+  /// @param variants  of which the zero ablations are chosen.
+  void sample_float32(const std::vector<HeadVariant>& variants) {
+    const Index n_head = config_.n_head, n_head_total = config_.n_layer * n_head;
+    const Index n_method = variants.size() / n_head_total;
+    std::vector<HeadVariant> sample;
+    for (const Index head_index : precision_sample(n_head_total))
+      sample.push_back(variants[head_index * n_method]);
+    const std::vector<TokenLoss> losses =
+        input_.ablation.float32_losses(SequenceBatch::of_document(tokens_), sample);
+    Array& row = statistics_.row("float32", {sample.size()});
+    for (std::size_t i = 0; i < losses.size(); ++i) row(i) += losses[i].sum();
+  }
+
+  struct Importance {
+    Array importance;  ///< n_importance_row x layer x head, nats summed over predicted tokens
+    TokenLoss loss;    ///< of the piece
+  };
+  Importance importance_of_piece() {
+    const Index d_head = config_.d_head();
+    Array importance({n_importance_row, config_.n_layer, config_.n_head});
+    const auto n_predicted = static_cast<double>(tokens_.size() - 1);
+    HeadGradient gradient(input_.model, input_.compute);
+    const auto observe = [&](const LayerGradient& view) {
+      const Index l = view.layer;
+      const arma::mat products = z_dot_gradient(view, config_.n_head);
+      const arma::vec whole = arma::conv_to<arma::vec>::from(arma::sum(view.dz, 1)),
+                      mean = arma::conv_to<arma::vec>::from(input_.mean_z[l]) % whole;
+      arma::mat donors;
+      if (!donor_z_.empty()) donors = z_dot_gradient({l, donor_z_[l], view.dz}, config_.n_head);
+      for (Index h = 0; h < config_.n_head; ++h) {
+        const double zero = arma::accu(products.row(h));
+        importance(0, l, h) = n_predicted * arma::accu(arma::abs(products.row(h)));
+        importance(1, l, h) = n_predicted * zero;
+        importance(2, l, h) =
+            n_predicted * (zero - arma::accu(mean.subvec(h * d_head, (h + 1) * d_head - 1)));
+        if (!donors.is_empty()) {
+          importance(3, l, h) = n_predicted * (zero - arma::accu(donors.row(h)));
+        }
+      }
+    };
+    TokenLoss loss = gradient.run(input_.ablation.activations(), tokens_, observe);
+    return {std::move(importance), std::move(loss)};
+  }
+
+  /// Of a document that is not ablated.
+  void add_first_order() {
+    const auto [importance, loss] = importance_of_piece();
+    Array& baseline = statistics_.sum("other_baseline", {n_document_block, 2});
+    baseline(block_, 0) = loss.sum();
+    baseline(block_, 1) = static_cast<double>(loss.nll.size());
+    const std::size_t n_head_total = importance.part(0).size();
+    std::vector<float> increases;
+    for (std::size_t i = n_head_total; i < importance.size(); ++i) {
+      increases.push_back(static_cast<float>(-importance.values[i]));
+    }
+    statistics_.add("other_first_order",
+                    {n_document_block, n_first_order, config_.n_layer, config_.n_head},
+                    block_ * increases.size(), increases);
+  }
+
+  const AblationInput& input_;
+  const ModelConfig& config_;
+  const TokenIds& tokens_;
+  std::size_t block_;  // of the piece's document
+  DocumentStatistics& statistics_;
+  std::optional<DirectEffects> direct_effects_;  // none: the document is not ablated
+  std::vector<Matrix> donor_z_;  // per layer, d_z x n_token; empty if there is no other document
+  Index donor_length_ = 0;       // positions filled by donors
+};
+
+}  // namespace
+
+AblatingPass::AblatingPass(const PruningInput& input, const LogitAttribution& attribution,
+                           const Statistics& earlier)
+    : input_{input, attribution, mean_z(earlier, input.model.config), donors_of(input)} {}
+
+std::unique_ptr<PieceObserver> AblatingPass::begin_piece(const Piece& piece,
+                                                         DocumentStatistics& statistics) {
+  if (piece.tokens.size() < 2 || !input_.sample.contains(piece.document)) return nullptr;
+  return std::make_unique<Effects>(input_, piece, statistics);
+}
+
+}  // namespace headscope
