@@ -4,6 +4,7 @@
 
 #include "headscope/ablation.hpp"
 #include "headscope/analysis.hpp"
+#include "headscope/resampling.hpp"
 
 namespace headscope {
 
@@ -18,7 +19,7 @@ struct PruningInput {
   const std::set<Index>& ablated;  ///< of the sample, the documents whose heads are ablated
 
   /// Which block of documents the piece belongs to.
-  Index block_of(const Piece& piece) const {
+  std::size_t block_of(const Piece& piece) const {
     return document_block(piece.document, corpus.n_document());
   }
 };
