@@ -18,7 +18,8 @@ if [ "${1:-test}" != build ]; then
     python3-matplotlib python3-nbclient python3-ipykernel)
 fi
 
-[ "${1:-test}" != thorough ] || packages+=(slurmctld slurmd slurm-client munge debootstrap python3-venv)
+[ "${1:-test}" != thorough ] || packages+=(slurmctld slurmd slurm-client munge debootstrap python3-venv
+  clang-16 libclang-rt-16-dev libomp-16-dev)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -30,3 +30,10 @@ unset HEADSCOPE_THOROUGH
 cmake --preset asan >/dev/null
 cmake --build --preset asan
 ctest --preset asan -j "$(nproc)" --label-exclude thorough "$@"
+tests/program/whole_program.py build-asan/headscope
+
+# The program under the thread sanitizer, which archer tells where OpenMP's threads wait; OpenBLAS is not instrumented.
+cmake --preset tsan >/dev/null
+cmake --build --preset tsan
+OMP_TOOL_LIBRARIES=$(clang++-16 -print-file-name=libarcher.so) TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1 \
+  tests/program/whole_program.py build-tsan/headscope

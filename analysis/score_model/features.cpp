@@ -43,8 +43,8 @@ void FeatureList::add(FeatureFamily family, const std::string& name) {
   families_.push_back(family);
 }
 
-FeatureList::FeatureList(const CorpusTraits& traits, const std::vector<UserFeature>& user)
-    : user_(user) {
+FeatureList::FeatureList(const CorpusTraits& traits, const std::vector<UserFeature>& user_features)
+    : user_(user_features) {
   using enum FeatureFamily;
   add(sink, "sink");
   for (std::size_t offset = 0; offset < n_feature_offset; ++offset) {

@@ -51,7 +51,7 @@ inline constexpr std::size_t n_numeric_feature = 5;
 /// The features of a run, in order of their families, and where each stands.
 class FeatureList {
  public:
-  FeatureList(const CorpusTraits& traits, const std::vector<UserFeature>& user);
+  FeatureList(const CorpusTraits& traits, const std::vector<UserFeature>& user_features);
 
   std::size_t size() const { return names_.size(); }
   const std::vector<std::string>& names() const { return names_; }

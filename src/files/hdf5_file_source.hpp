@@ -15,9 +15,10 @@ void use_checked_source(const Handle& access, const Place& place);
 
 /// A file open with that driver, for what is read without HDF5.
 struct Source {
-  Descriptor descriptor;
-  std::uint64_t size;
-  std::size_t address_bytes, length_bytes;  ///< of numbers in the file's structures; 0 if damaged
+  Descriptor descriptor = Descriptor();
+  std::uint64_t size = 0;
+  std::size_t address_bytes = 0,
+              length_bytes = 0;  ///< of numbers in the file's structures; 0 if damaged
 };
 const Source& source_of(hid_t file, const Place& place);
 

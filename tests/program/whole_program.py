@@ -10,8 +10,9 @@ import sys
 import tempfile
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
-SMALL = ["--max-documents", "8", "--prune-documents", "4", "--score-queries", "200", "--score-effect-documents", "2",
-         "--task-pairs", "4", "--paths-exact", "4", "--nulls", "2", "--bootstrap", "20", "--figures", "svg"]
+SMALL = ["--max-documents", "4", "--prune-documents", "2", "--explain-documents", "1", "--score-queries", "100",
+         "--score-effect-documents", "1", "--task-pairs", "2", "--paths-pairs", "2", "--paths-repeated", "2", "--paths-exact", "2",
+         "--nulls", "2", "--bootstrap", "10", "--figures", "svg"]
 FEATURE = '{"name": "after a comma", "key": {"form": "^,$"}}\n'
 
 
@@ -39,9 +40,9 @@ class Program:
 def run_everything(headscope, folder):
     (folder / "features.jsonl").write_text(FEATURE, encoding="utf-8")
     run = ["run", *SMALL, "--quiet", "--features", "features.jsonl"]
-    headscope(*run, "--control", "random", "--output", "whole")
+    headscope(*run, "--control", "random", "--control-documents", "2", "--output", "whole")
     for precision in ("high", "fast"):
-        headscope(*run, "--precision", precision, "--ablate-documents", "2", "--analyses", "pruning", "--output", precision)
+        headscope(*run, "--precision", precision, "--ablate-documents", "1", "--analyses", "pruning", "--output", precision)
     shards = [headscope.start(*run, "--shard", f"{shard}/2", "--wait", "--output", "shards") for shard in (1, 2)]
     for shard in shards:
         headscope.end(shard)
