@@ -3,6 +3,7 @@
 #include "commands.hpp"
 #include "figures/drawing.hpp"
 #include "headscope/output_lock.hpp"
+#include "registry.hpp"
 #include "run_output.hpp"
 #include "shared_options.hpp"
 
@@ -23,6 +24,7 @@ class ReportCommand : public Command {
   void run(const std::string& /*command_line*/) override {
     const fs::path file = results_file(results_);
     const Results results = read_results(file.string());
+    check_dimensions(results, file.string(), presentations_of(results));
     const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
     check_output_folder(directory.string());
     const OutputLock lock(directory.string());
