@@ -160,7 +160,7 @@ TEST_F(CompareCommand, ReportsOfForgedComparisonsEndInOrder) {
                                  "circuits_ov_copying_difference", "ordering"}) {
     const Finished report = report_with(name, number);
     EXPECT_LE(report.exit_status, 1) << name << ": " << report.err;
-    if (report.exit_status == 1) EXPECT_THAT(report.err, HasSubstr("expected ")) << name;
+    EXPECT_THAT(report.err, testing::AnyOf(IsEmpty(), HasSubstr("expected "))) << name;
   }
 }
 

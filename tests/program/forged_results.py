@@ -67,14 +67,21 @@ def change_attribute(rng, file, name):
         item.attrs[key] = rng.choice([*TEXTS, *NUMBERS, -1, 2**62, [], ["a", "a"], [name], ["layer", "\u202e"], [1.0, 2.0]])
 
 
-CHANGES = [change_elements, change_elements, replace, remove, move, link, change_attribute, change_attribute]
+def leave_out(rng, file, name):
+    """The group no longer says that it has the variable, nor other variables after it."""
+    attributes = file[name.split("/")[0]].attrs
+    names = list(attributes["variables"])
+    attributes["variables"] = names[:rng.randrange(1, len(names))]
+
+
+CHANGES = [change_elements] * 4 + [replace, remove, move, link] + [change_attribute] * 2 + [leave_out] * 3
 
 
 def forge(rng, path):
-    """Change a results file in one to four places. @return what was changed"""
+    """Change a results file in one to three places. @return what was changed"""
     made = []
     with h5py.File(path, "r+") as file:
-        for _ in range(rng.randrange(1, 5)):
+        for _ in range(rng.randrange(1, 4)):
             name, change = rng.choice(datasets_of(file)), rng.choice(CHANGES)
             try:
                 change(rng, file, name)

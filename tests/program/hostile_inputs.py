@@ -129,7 +129,7 @@ class HostileInputs:
         (folder / "file").touch()
         for place in (folder / "file", folder / "none"):
             ended = self.run(folder, "--corpus", folder / "text.txt.gz", env={**self.environment, "TMPDIR": str(place)})
-            check_message(ended, place, ["Not a directory", "No such file or directory", "not a directory"])
+            check_message(ended, place, ["expected a folder for temporary files (TMPDIR), got none"])
 
     def try_pipes_without_a_writer(self, folder):
         for name in ("pipe.conllu", "pipe.txt", "pipe.jsonl", "pipe.h5", "config.json", "run.cfg"):
@@ -161,7 +161,7 @@ class HostileInputs:
             path.unlink()
         ended = self.call("run", "--model", self.reference / "others/model.h5", "--corpus", STORIES, "--max-documents", "3", "--analyses",
                           "classification,correlation", "--patterns", "1", *QUICK, "--output", folder / "out", "--shard", "2/2")
-        check_message(ended, folder / "out", ["SHA-256 is ", "is ", "expected"])
+        check_message(ended, folder / "out/shards/1-of-2.pass-1.h5", ["is "])
         expect(not list((folder / "out/shards").glob("2-of-2.*")), "a pass of another model was added")
 
     # Text from files that a terminal would obey.
@@ -238,7 +238,7 @@ class HostileInputs:
         expect(ended.status == 1 and ended.err.count("\n") == 1, ended.err)
 
     def try_escapes_in_results(self, folder):
-        (folder / "out").mkdir()
+        (folder / "out").mkdir(exist_ok=True)
         path = folder / "out/results.h5"
         shutil.copy(self.reference / "run/results.h5", path)
         with h5py.File(path, "r+") as file:
