@@ -2,6 +2,7 @@
 
 #include "commands.hpp"
 #include "figures/drawing.hpp"
+#include "headscope/error.hpp"
 #include "headscope/output_lock.hpp"
 #include "registry.hpp"
 #include "run_output.hpp"
@@ -31,7 +32,13 @@ class ReportCommand : public Command {
     const std::string why_not = why_no_figures();
     check_figures_stay(directory.string(), why_not);
     say_if_no_figures(directory.string(), why_not);
-    draw_results(results, directory.string(), figures_, why_not);
+    try {
+      draw_results(results, directory.string(), figures_, why_not);
+    } catch (const DataError&) {
+      throw;
+    } catch (const Error& error) {
+      throw DataError(file.string(), "", error.what());
+    }
     if (pattern_tables_) write_pattern_tables(results, (directory / "tables").string());
   }
 

@@ -180,7 +180,8 @@ std::optional<Results> ShardRun::results(RunMonitor& monitor) {
 void ShardRun::check_other_shards() const {
   for (int shard = 1; shard <= files_.n_shard; ++shard) {
     if (shard == files_.shard || !folder_.is_finished(shard, 1)) continue;
-    read_pass_label(folder_.finished_path(shard, 1), &label_);
+    const std::string path = folder_.finished_path(shard, 1);
+    check_identity(label_, read_pass_label(path), path);
   }
 }
 
