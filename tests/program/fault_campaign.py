@@ -708,7 +708,9 @@ FAULTS = {"kill": 6, "disk": 6, "size": 3, "permission": 3, "read_only": 2, "dam
 
 def faults_of(kind, rounds):
     """Number of faults. Streams and inputs differ from fault to fault, those of the other kinds in moment, place, size or contents."""
-    if rounds > 0 or kind in ("stream", "input", "read_only", "hostile"):
+    if kind in ("stream", "hostile"):  # the same in every round
+        return FAULTS[kind]
+    if rounds > 0 or kind in ("input", "read_only"):
         return max(rounds, 1) * FAULTS[kind]
     return math.ceil(FAULTS[kind] / 6)
 
@@ -740,8 +742,8 @@ def survive(campaign, kind, numbers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("headscope")
-    parser.add_argument("--rounds", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_ROUNDS", "1" if THOROUGH else "0")),
-                        help="0: a sixth of a round, but each faulty stream and input once")
+    parser.add_argument("--rounds", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_ROUNDS", "3" if THOROUGH else "0")),
+                        help="0: a sixth of a round, but each faulty stream, input and hostile file once")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_SEED", "1")))
     parser.add_argument("--kinds", default=",".join(FAULTS))
     parser.add_argument("--fault", help="one fault alone, KIND:NUMBER as a failure names it")
