@@ -163,6 +163,7 @@ bool is_results(const FileDescription& file) {
 /// What was run, and the summary of the report.
 /// @param path  of the file.
 void print_results(const Results& results, const std::string& path) {
+  check_dimensions(results, path, presentations_of(results));
   for (const char* const name : {"title", "date", "version", "model_path", "n_layer", "n_head",
                                  "d_model", "corpus_path", "n_document", "n_token"}) {
     if (results.attributes.contains(name)) print_line(name, results.text(name));

@@ -10,14 +10,15 @@
 
 namespace headscope {
 
-void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit) {
+void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit,
+                  const std::string& what_helps) {
   const std::uint64_t total = total_bytes(parts);
   if (total <= limit) return;
   const std::string list = joined(parts, ", ", [](const MemoryPart& part) {
     return part.name + " " + memory_text(part.bytes);
   });
   throw UsageError("--memory: expected at least " + memory_text(total) + " for this run, got " +
-                   memory_text(limit) + " (" + list + ")");
+                   memory_text(limit) + " (" + list + ")" + what_helps);
 }
 
 void check_address_space(std::uint64_t bytes) {

@@ -1,14 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "headscope/run_memory.hpp"
 
 namespace headscope {
 
+/// @param what_helps  ends the message.
 /// @throws UsageError naming the parts if their sum is more than `limit` bytes, that of --memory.
-void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit);
+void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit,
+                  const std::string& what_helps);
 
 /// OpenBLAS tries for ever to get memory that the system refuses it. What may reach the limit of
 /// its address space is therefore refused.

@@ -2,7 +2,9 @@
 
 #include "commands.hpp"
 #include "figures/drawing.hpp"
+#include "headscope/error.hpp"
 #include "headscope/output_lock.hpp"
+#include "registry.hpp"
 #include "run_output.hpp"
 #include "shared_options.hpp"
 
@@ -23,13 +25,20 @@ class ReportCommand : public Command {
   void run(const std::string& /*command_line*/) override {
     const fs::path file = results_file(results_);
     const Results results = read_results(file.string());
+    check_dimensions(results, file.string(), presentations_of(results));
     const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
     check_output_folder(directory.string());
     const OutputLock lock(directory.string());
     const std::string why_not = why_no_figures();
     check_figures_stay(directory.string(), why_not);
     say_if_no_figures(directory.string(), why_not);
-    draw_results(results, directory.string(), figures_, why_not);
+    try {
+      draw_results(results, directory.string(), figures_, why_not);
+    } catch (const DataError&) {
+      throw;
+    } catch (const Error& error) {
+      throw DataError(file.string(), "", error.what());
+    }
     if (pattern_tables_) write_pattern_tables(results, (directory / "tables").string());
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
@@ -69,14 +70,40 @@ Index context_of(const RunOptions& options, const ModelConfig& config) {
   return options.context > 0 ? options.context : std::min<Index>(config.n_ctx, longest_context);
 }
 
+/// Refuses a corpus of more relations than analyses keep sums of.
+void check_relations(const Corpus& corpus, const std::string& paths,
+                     const std::vector<const RegisteredAnalysis*>& analyses) {
+  if (corpus.n_relation() <= most_relations) return;
+  const auto keeps = [](const RegisteredAnalysis* each) { return each->info.keeps_relations; };
+  const std::string names = joined(analyses | std::views::filter(keeps), " and ",
+                                   [](const RegisteredAnalysis* each) { return each->info.name; });
+  if (names.empty()) return;
+  throw DataError(paths, "DEPREL",
+                  "expected at most " + std::to_string(most_relations) + " relations for " + names +
+                      ", got " + grouped(corpus.n_relation()) + "; Universal Dependencies has " +
+                      std::to_string(n_universal_relation) +
+                      ", and what follows a colon does not count; --analyses names others");
+}
+
+/// `; fewer analyses or fewer than 90 relations take less`
+std::string less_memory_text(const RunShape& run,
+                             const std::vector<const RegisteredAnalysis*>& analyses) {
+  std::vector<std::string> fewer;
+  if (analyses.size() > 1) fewer.emplace_back("fewer analyses");
+  if (run.n_relation > n_universal_relation) {
+    fewer.push_back("fewer than " + grouped(run.n_relation) + " relations");
+  }
+  constexpr std::uint64_t many_tasks = 100;
+  if (run.n_task > many_tasks) fewer.push_back("fewer than " + grouped(run.n_task) + " tasks");
+  return fewer.empty() ? "" : "; " + joined(fewer, " or ") + " take less";
+}
+
 /// Checks --memory, and the limit of the address space, against pieces of the longest length.
-void check_memory_of(const RunOptions& options, const ModelConfig& config, std::uint64_t weights,
-                     Index context, std::uint64_t n_document, std::uint64_t n_task,
+void check_memory_of(const RunOptions& options, const RunShape& run, std::uint64_t weights,
                      const std::vector<const RegisteredAnalysis*>& analyses) {
   const std::vector<MemoryPart> parts =
-      run_memory({config, options.settings, context, n_document, blas::thread_count(), n_task},
-                 weights, analyses, options.random_control());
-  if (options.memory > 0) check_memory(parts, options.memory);
+      run_memory(run, weights, analyses, options.random_control());
+  if (options.memory > 0) check_memory(parts, options.memory, less_memory_text(run, analyses));
   check_address_space(total_bytes(parts));
 }
 
@@ -86,9 +113,12 @@ Model load_checked_model(const RunOptions& options) {
   const LoadOptions load{options.n_head};
   if (options.memory > 0) {
     const FileDescription file = describe_file(path, load);
-    if (file.model)
-      check_memory_of(options, file.model->config, weight_bytes(*file.model),
-                      context_of(options, file.model->config), 0, 0, {});
+    if (file.model) {
+      const RunShape run{.config = file.model->config,
+                         .settings = options.settings,
+                         .n_thread = blas::thread_count()};
+      check_memory_of(options, run, weight_bytes(*file.model), {});
+    }
   }
   return load_model(path, load);
 }
@@ -163,9 +193,16 @@ RunSetup::RunSetup(RunOptions& options)
     }
     tasks_.emplace(task_paths_, *tokenizer_, TaskOptions{context_, options_.max_pairs});
   }
-  check_memory_of(options_, model_.config, weight_bytes(model_), context_,
-                  corpus_ ? corpus_->n_document() : 0, tasks_ ? tasks_->tasks().size() : 0,
-                  analyses_);
+  if (corpus_) check_relations(*corpus_, joined(corpus_paths_, " "), analyses_);
+  check_memory_of(options_,
+                  {.config = model_.config,
+                   .settings = options_.settings,
+                   .n_token = context_,
+                   .n_document = corpus_ ? corpus_->n_document() : 0,
+                   .n_thread = blas::thread_count(),
+                   .n_task = tasks_ ? tasks_->tasks().size() : 0,
+                   .n_relation = corpus_ ? corpus_->n_relation() : 0},
+                  weight_bytes(model_), analyses_);
 }
 
 std::vector<std::string> RunSetup::notes() const {

@@ -158,7 +158,7 @@ void add_next_tokens(const Statistics& statistics, const Tokenizer& tokenizer,
 }
 
 void describe_next_tokens(const ResultsGroup& group, Description& description) {
-  const std::vector<std::string>& text = group.variable(text_variable).text;
+  const std::vector<std::string>& text = group.texts(text_variable);
   const Array& probability = group.values(probability_row);
   const Array& effect = group.values(effect_row);
   const std::size_t first = text.size() - NextTokens::n_candidate, chosen = text.size() - 1,

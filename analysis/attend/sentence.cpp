@@ -245,7 +245,7 @@ std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
 Description description(const Results& results) {
   const ResultsGroup& group = results.group(sentence_info.name);
   const auto values = [&](const char* name) -> const Array& { return group.values(name); };
-  const std::vector<std::string> labels = token_labels(group.variable("token_text").text);
+  const std::vector<std::string> labels = token_labels(group.texts("token_text"));
   Description description;
   description.add("Tokens", token_list(labels));
   description.add("Heads",

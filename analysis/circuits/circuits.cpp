@@ -341,8 +341,10 @@ std::uint64_t memory(const RunShape& run) {
 }  // namespace
 
 RegisteredAnalysis circuits_analysis() {
+  Presentation presentation = circuits_presentation();
+  presentation.variables = &variables;
   return registered<CircuitsAnalysis, CircuitsOptions>(circuits_info, circuits_figures,
-                                                       circuits_presentation(), memory);
+                                                       std::move(presentation), memory);
 }
 
 }  // namespace headscope

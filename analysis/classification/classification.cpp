@@ -33,6 +33,7 @@ const AnalysisInfo classification_info{
     .passes = {"counting tokens", "scoring heads", "averaging attention", "replacing attention"},
     .control_pass = 1,
     .has_permuted_control = true,
+    .keeps_relations = true,
 };
 
 class Classification : public CorpusAnalysis {

@@ -47,7 +47,7 @@ Chart layer_chart(const std::string& y_title, std::vector<Series> series,
 /// By what heads are of types: ` Type positional: L0H1 by offset 1. Type syntactic: …`.
 std::string choices_caption(const ResultsGroup& group) {
   const Array& flags = group.values("type");
-  const std::vector<std::string>& about = group.variable("type_about").text;
+  const std::vector<std::string>& about = group.texts("type_about");
   const std::vector<std::string> names = spaced(group.labels("head_type"));
   const std::size_t n_head = flags.shape[2], n_head_total = flags.shape[1] * n_head;
   std::string caption;
@@ -168,7 +168,7 @@ Figure relations_figure(const ResultsGroup& group, const std::vector<Index>& ord
   const Array& baseline = group.values("relation_baseline_heldout");
   const Array& offset = group.values("relation_baseline_heldout_offset");
   const Array& word_class = group.values("relation_baseline_heldout_word_class");
-  const std::vector<std::string>& class_names = group.variable("relation_class").text;
+  const std::vector<std::string>& class_names = group.texts("relation_class");
   const Array& count = group.values("relation_count_heldout");
   const Array& q = group.values("relation_q");
   Series gains{.style = Series::Style::spans};

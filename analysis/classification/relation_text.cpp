@@ -32,7 +32,7 @@ class RelationNumbers {
     return accuracy_.values[place(test, head)] - offset_.values[test];
   }
   std::string sentence(std::size_t test, std::size_t head) const {
-    const Index word_class = word_class_of(group_.variable("relation_class").text[test]);
+    const Index word_class = word_class_of(group_.texts("relation_class")[test]);
     const std::string nearest =
         std::string("the nearest of earlier ") + word_classes[word_class].words;
     return "Beats the offset, not " + nearest + ", and is not syntactic: of " +

@@ -81,7 +81,7 @@ std::string type_line(const ResultsGroup& group) {
 /// `the nearest of verbs`, `the word 1 before`: the rule of a relation's baseline.
 std::string rule_text(const ResultsGroup& group, std::size_t relation) {
   const bool by_class = group.values("relation_baseline_rule").values[relation] == 1;
-  const Index word_class = word_class_of(group.variable("relation_class").text[relation]);
+  const Index word_class = word_class_of(group.texts("relation_class")[relation]);
   if (by_class && word_class != no_position) {
     return std::string("the nearest of earlier ") + word_classes[word_class].words;
   }
@@ -239,7 +239,8 @@ Presentation classification_presentation() {
                       "type_about",
                       {"explained_text"},
                       "explained_verdict"},
-          .summaries = {{"relation_text", "", "", ""}}};
+          .summaries = {{"relation_text", "", "", ""}},
+          .variables = &classification_variables()};
 }
 
 }  // namespace headscope

@@ -94,7 +94,8 @@ Presentation correlation_presentation() {
                        .alike = true}},
           .measures = {{"mean_abs_cosine", "mean_abs_cosine_mean", ""},
                        {"mean_abs_cosine_difference", "mean_abs_cosine_difference_mean", ""},
-                       {"disagreement", "disagreement_mean", ""}}};
+                       {"disagreement", "disagreement_mean", ""}},
+          .variables = &correlation_variables};
 }
 
 }  // namespace headscope

@@ -19,7 +19,9 @@ namespace {
 const char* const spaces[] = {"head", "residual"};
 const char* const by_documents = "documents (of a large corpus, 128 blocks of them) resampled";
 
-const VariableTable variables{
+}  // namespace
+
+const VariableTable correlation_variables{
     {"cosine", "space layer head_i head_j", "cosine",
      "cosine of two heads' outputs stacked over all tokens but position 0; head space: z, which "
      "depends on each head's own basis; residual space: z W_O"},
@@ -64,6 +66,8 @@ const VariableTable variables{
      "mean over layers of mean_abs_cosine_difference in residual space", own_definition,
      by_documents},
 };
+
+namespace {
 
 /// Inner products of heads, per space: block of documents x layer x head x head.
 using BlockProducts = std::array<Array, 2>;
@@ -115,8 +119,8 @@ void add_by_layer_and_mean(const std::string& name, std::vector<Estimate> estima
                            ResultsGroup& group) {
   const Estimate mean = std::move(estimates.back());
   estimates.pop_back();
-  group.add(variables[name], estimates);
-  group.add(variables[name + "_mean"], std::vector<Estimate>{mean});
+  group.add(correlation_variables[name], estimates);
+  group.add(correlation_variables[name + "_mean"], std::vector<Estimate>{mean});
 }
 
 void add_cosines(const Statistics& statistics, const BlockProducts& blocks,
@@ -131,14 +135,14 @@ void add_cosines(const Statistics& statistics, const BlockProducts& blocks,
       cosine_token.set(token.matrix(layer) / n_token, space, layer);
     }
   }
-  group.add(variables["cosine"], cosine);
-  group.add(variables["cosine_token"], cosine_token);
+  group.add(correlation_variables["cosine"], cosine);
+  group.add(correlation_variables["cosine_token"], cosine_token);
 }
 
 void add_cosine_all(const Statistics& statistics, ResultsGroup& group) {
   Array all = statistics.total("all_total");
   all.set(cosines(all.matrix()));
-  group.add(variables["cosine_all"], std::move(all));
+  group.add(correlation_variables["cosine_all"], std::move(all));
 }
 
 void add_cka(const Statistics& statistics, const ModelConfig& config, ResultsGroup& group) {
@@ -150,7 +154,7 @@ void add_cka(const Statistics& statistics, const ModelConfig& config, ResultsGro
         from_lower_triangle(statistics.total(z_product_name(layer)).values, config.d_z());
     cka.set(linear_cka(arma::vec(sums.part(layer).values), product, n_token, config.n_head), layer);
   }
-  group.add(variables["cka"], std::move(cka));
+  group.add(correlation_variables["cka"], std::move(cka));
 }
 
 void add_disagreement(const Statistics& statistics, const BlockProducts& blocks,
@@ -176,8 +180,8 @@ void add_disagreement(const Statistics& statistics, const BlockProducts& blocks,
     const arma::vec present = by_layer.elem(arma::find_finite(by_layer));
     mean(kind) = present.empty() ? arma::datum::nan : arma::mean(present);
   }
-  group.add(variables["disagreement_mean"], mean);
-  group.add(variables["disagreement"], disagreement);
+  group.add(correlation_variables["disagreement_mean"], mean);
+  group.add(correlation_variables["disagreement"], disagreement);
 }
 
 void add_output_share(const BlockProducts& blocks, const ModelConfig& config, ResultsGroup& group) {
@@ -189,7 +193,7 @@ void add_output_share(const BlockProducts& blocks, const ModelConfig& config, Re
     for (Index head = 0; head < config.n_head; ++head)
       share(layer, head) = along(head) / arma::accu(along);
   }
-  group.add(variables["output_share"], share);
+  group.add(correlation_variables["output_share"], share);
 }
 
 void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGroup& group) {
@@ -199,8 +203,8 @@ void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGrou
       statistics.total("js_distance").mapped([&](double sum) { return sum / weight; });
   Array points({distance.shape[0], 2});
   points.set(metric_mds(distance.matrix(), CounterRandom(seed, 3)));
-  group.add(variables["js_distance"].with("n_query", number_text(count, 0)), distance);
-  group.add(variables["mds"], points);
+  group.add(correlation_variables["js_distance"].with("n_query", number_text(count, 0)), distance);
+  group.add(correlation_variables["mds"], points);
 }
 
 constexpr double low_correlation = 0.3;
@@ -369,7 +373,7 @@ void add_control_comparison(const Statistics& statistics,
         values, of_control.values.begin() + static_cast<std::ptrdiff_t>(control * values.size()));
   }
   group.add_dimension(Dimension::count("control", controls.size()));
-  group.add(variables["mean_abs_cosine_control"], of_control);
+  group.add(correlation_variables["mean_abs_cosine_control"], of_control);
   const Estimate difference = estimates.back();
   add_by_layer_and_mean("mean_abs_cosine_difference", std::move(estimates), group);
 

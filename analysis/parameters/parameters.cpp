@@ -268,9 +268,9 @@ std::uint64_t memory(const RunShape& run) {
 }  // namespace
 
 RegisteredAnalysis parameters_analysis() {
-  return registered<ParametersAnalysis>(parameters_info, parameters_figures,
-                                        {.group = parameters_info.name, .describe = description},
-                                        memory);
+  return registered<ParametersAnalysis>(
+      parameters_info, parameters_figures,
+      {.group = parameters_info.name, .describe = description, .variables = &variables}, memory);
 }
 
 }  // namespace headscope

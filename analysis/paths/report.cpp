@@ -59,7 +59,7 @@ std::string task_line(const ResultsGroup& group, std::size_t task) {
   }
   const std::string strongest = strongest_between_heads(group, task);
   const std::size_t n_edge = group.dimension("edge").size();
-  const std::vector<std::string>& nodes = group.variable("edge_node").text;
+  const std::vector<std::string>& nodes = group.texts("edge_node");
   const auto first = nodes.begin() + static_cast<std::ptrdiff_t>(task * n_edge);
   const auto n_empty = std::count(first, first + static_cast<std::ptrdiff_t>(n_edge), "");
   return name + ": " + circuit_sentence(group, task) + "; " +
@@ -130,7 +130,8 @@ Presentation paths_presentation() {
                      .effect = "edge_integrated",
                      .q = "edge_q",
                      .level = significant_q,
-                     .eligible = "can_do"}}};
+                     .eligible = "can_do"}},
+          .variables = &path_variables};
 }
 
 }  // namespace headscope

@@ -357,7 +357,7 @@ std::vector<CircuitEdge> circuit_of(const ResultsGroup& group, std::size_t task)
   const Variable& change = group.variable("edge_change");
   const Array q = group.values("edge_change_q").part(task);
   const auto place_of = [&](const char* variable, const char* dimension, std::size_t i) {
-    const std::string& label = group.variable(variable).text[task * q.size() + i];
+    const std::string& label = group.texts(variable)[task * q.size() + i];
     return group.dimension(dimension).index_of(label);
   };
   for (std::size_t i = 0; i < q.size(); ++i) {

@@ -3,6 +3,7 @@
 
 #include "base/number_text.hpp"
 #include "pruning/results.hpp"
+#include "pruning/variables.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -115,7 +116,8 @@ Presentation pruning_presentation() {
           .describe = description,
           .scores = {{"What pruning it costs",
                       {"loss_increase", "loss_all_but_one", "importance", "direct_effect"}}},
-          .measures = {{"loss", "loss", ""}, {"prunable_share", "prunable_share", ""}}};
+          .measures = {{"loss", "loss", ""}, {"prunable_share", "prunable_share", ""}},
+          .variables = &pruning_variables()};
 }
 
 }  // namespace headscope

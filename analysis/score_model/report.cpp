@@ -8,6 +8,7 @@
 #include "report_text.hpp"
 #include "score_model/score_report.hpp"
 #include "score_model/score_results.hpp"
+#include "score_model/variables.hpp"
 
 namespace headscope {
 namespace {
@@ -172,7 +173,8 @@ Presentation score_presentation() {
           .describe = score_description,
           .scores = {{"What it attends by", {"deviance_explained_beyond_sink", "family_gain"}}},
           .summaries = {{"attends_text", "Where its model does not expect it", "surprise_text",
-                         "surprise_marks"}}};
+                         "surprise_marks"}},
+          .variables = &score_variables()};
 }
 
 }  // namespace headscope

@@ -22,6 +22,7 @@ const AnalysisInfo score_model_info{
     .source = "McFadden 1974",
     .passes = {"counting tokens and arcs", "collecting attention", "replacing attention",
                "replacing attention of many heads"},
+    .keeps_relations = true,
 };
 
 class ScoreModel : public CorpusAnalysis {
@@ -172,7 +173,8 @@ std::vector<ResultsGroup> ScoreModel::finish(const Statistics& statistics) const
 }
 
 std::uint64_t score_memory(const RunShape& run) {
-  constexpr std::size_t n_feature = 110;  // of annotated text, with some forty relations
+  constexpr std::size_t n_without_relations = 50;
+  const std::size_t n_feature = n_without_relations + 2 * run.n_relation;
   const ModelConfig& config = run.config;
   const auto& options = run.settings.own<ScoreModelOptions>();
   const std::uint64_t n_used = std::min(run.n_document, 2 * options.n_query);

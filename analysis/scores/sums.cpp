@@ -84,6 +84,15 @@ constexpr std::array<ScoreInfo, n_baseline> baselines{{
      "Vig & Belinkov 2019"},
 }};
 
+/// n_block x (1 + resamples): 1, and how often each resample draws the block.
+arma::mat weights_of(const Bootstrap& bootstrap) {
+  arma::mat weights(n_block, 1 + bootstrap.n_resample(), arma::fill::ones);
+  for (std::size_t i = 0; i < bootstrap.n_resample(); ++i) {
+    weights.col(1 + i) = arma::conv_to<arma::vec>::from(bootstrap.draw(i));
+  }
+  return weights;
+}
+
 }  // namespace
 
 const ScoreInfo& score_info(HeadScore score) {
@@ -119,28 +128,38 @@ std::string relation_test_name(const std::string& relation, Index direction) {
 }
 
 WeightedSums::WeightedSums(const Statistics& statistics, Bootstrap bootstrap, arma::mat weights)
-    : statistics_(statistics), bootstrap_(std::move(bootstrap)), weights_(std::move(weights)) {}
-
-WeightedSums::WeightedSums(const Statistics& statistics, std::size_t n_bootstrap,
-                           std::uint64_t seed)
-    : WeightedSums(
-          statistics,
-          Bootstrap::of_documents(statistics.total("n_document").values, n_bootstrap, seed), {}) {
-  weights_.ones(n_block, 1 + bootstrap_.n_resample());
-  for (std::size_t i = 0; i < bootstrap_.n_resample(); ++i) {
-    weights_.col(1 + i) = arma::conv_to<arma::vec>::from(bootstrap_.draw(i));
+    : statistics_(statistics), bootstrap_(std::move(bootstrap)) {
+  weights_.fill(weights);
+  for (Index block = 0; block < weights.n_rows; ++block) {
+    const Half other = block % 2 == 0 ? Half::odd : Half::even;
+    weights_[static_cast<std::size_t>(other)].row(block).zeros();
   }
 }
 
-arma::mat WeightedSums::total(const std::string& name, Half half) const {
+WeightedSums::WeightedSums(const Statistics& statistics, std::size_t n_bootstrap,
+                           std::uint64_t seed)
+    : WeightedSums(statistics, Bootstrap::of_documents(statistics.total("n_document").values,
+                                                       n_bootstrap, seed)) {}
+
+WeightedSums::WeightedSums(const Statistics& statistics, Bootstrap bootstrap)
+    : WeightedSums(statistics, bootstrap, weights_of(bootstrap)) {}
+
+void WeightedSums::total(const std::string& name, Half half, arma::mat& totals) const {
   Array sums = statistics_.total(name);
   const arma::mat by_block(sums.values.data(), sums.size() / n_block, n_block, false, true);
-  if (half == Half::all) return by_block * weights_;
-  arma::mat weights = weights_;
-  for (Index block = half == Half::even ? 1 : 0; block < n_block; block += 2) {
-    weights.row(block).zeros();
-  }
-  return by_block * weights;
+  totals = by_block * weights(half);
+}
+
+arma::mat WeightedSums::total(const std::string& name, Half half) const {
+  arma::mat totals;
+  total(name, half, totals);
+  return totals;
+}
+
+arma::vec WeightedSums::whole(const std::string& name, Half half) const {
+  Array sums = statistics_.total(name);
+  const arma::mat by_block(sums.values.data(), sums.size() / n_block, n_block, false, true);
+  return by_block * weights(half).col(0);
 }
 
 arma::mat WeightedSums::ratio(const std::string& name, Half half) const {

@@ -90,10 +90,14 @@ class WeightedSums {
   WeightedSums(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed);
 
   /// 1, and the resamples that Bootstrap draws.
-  Index n_weighting() const { return weights_.n_cols; }
+  Index n_weighting() const { return weights_[0].n_cols; }
 
   /// Weighted sum of `name`: (elements per block) x n_weighting.
   arma::mat total(const std::string& name, Half half = Half::all) const;
+  /// The same, into memory that is used again: the heap grows where large matrices come and go.
+  void total(const std::string& name, Half half, arma::mat& totals) const;
+  /// The first column of `total`: over the documents themselves.
+  arma::vec whole(const std::string& name, Half half) const;
 
   /// total(name) / total(weight_name(name)), element by element; NaN where the weight is 0.
   arma::mat ratio(const std::string& name, Half half = Half::all) const;
@@ -106,11 +110,14 @@ class WeightedSums {
   const Statistics& statistics() const { return statistics_; }
 
  private:
+  WeightedSums(const Statistics& statistics, Bootstrap bootstrap);
   WeightedSums(const Statistics& statistics, Bootstrap bootstrap, arma::mat weights);
+
+  const arma::mat& weights(Half half) const { return weights_[static_cast<std::size_t>(half)]; }
 
   const Statistics& statistics_;
   Bootstrap bootstrap_;
-  arma::mat weights_;  // n_block x n_weighting: how often each block counts
+  std::array<arma::mat, 3> weights_;  // by Half; n_block x n_weighting: how often a block counts
 };
 
 /// The estimate in row `row` of a statistic that jumps: value from column 0, interval from the

@@ -39,7 +39,7 @@ std::vector<TaskOfRelation> tasks_of_relations(const ResultsGroup& group, const 
   const std::vector<std::string>& tasks = group.labels("task");
   const Array zero = group.values("margin_change").part(0);
   for (std::size_t task = 0; task < tasks.size(); ++task) {
-    const std::string& name = group.variable("relation").text[task];
+    const std::string& name = group.texts("relation")[task];
     const std::optional<std::size_t> relation = classification.dimension("relation").place_of(name);
     if (!relation || group.values("has_margin")(task) == 0) continue;
     found.push_back({tasks[task], name, heads_that_look(classification, *relation),
@@ -99,7 +99,7 @@ std::vector<TaskOfRelation> permuted(std::vector<TaskOfRelation> tasks, Index n_
 
 std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& all,
                                       const AnalysisSettings& settings) {
-  const std::vector<std::string>& relations = group.variable("relation").text;
+  const std::vector<std::string>& relations = group.texts("relation");
   if (std::ranges::all_of(relations, &std::string::empty)) return std::nullopt;
   Claim claim;
   claim.number = 11;

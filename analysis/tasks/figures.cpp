@@ -219,7 +219,7 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
   if (!classification.has("relation_accuracy")) return std::nullopt;
   std::vector<ChartPanel> panels;
   for (std::size_t task = 0; task < group.dimension("task").size(); ++task) {
-    const std::string& name = group.variable("relation").text[task];
+    const std::string& name = group.texts("relation")[task];
     const std::optional<std::size_t> relation = classification.dimension("relation").place_of(name);
     const bool is_shown = relation && group.values("has_margin")(task) == 1;
     if (!is_shown || panels.size() == most_panels) continue;

@@ -196,7 +196,8 @@ Presentation tasks_presentation() {
                       "needed_from",
                       "n_pair",
                       "has_margin"}},
-          .measures = {{"task_accuracy", "accuracy", ""}}};
+          .measures = {{"task_accuracy", "accuracy", ""}},
+          .variables = &task_variables};
 }
 
 }  // namespace headscope

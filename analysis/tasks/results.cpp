@@ -20,7 +20,9 @@ const char* const repair_source =
     "Language Models";
 const char* const by_pairs = "pairs resampled";
 
-const VariableTable variables{
+}  // namespace
+
+const VariableTable task_variables{
     Declaration::count("n_pair", "task", "pairs run"),
     Declaration::count("n_same", "task", "pairs left out whose sides have the same tokens"),
     Declaration::count("n_too_long", "task", "pairs left out with a side longer than the context"),
@@ -91,6 +93,8 @@ const VariableTable variables{
      "Student 1908; Benjamini & Hochberg 1995"},
 };
 
+namespace {
+
 /// Fills the group; heads are by task.
 class ResultsBuilder {
  public:
@@ -99,13 +103,13 @@ class ResultsBuilder {
       : tasks_(tasks), values_(values), config_(config), group_(group) {}
 
   void add_tasks() {
-    group_.add(variables["n_pair"], values_, &TaskValues::n_pair);
-    group_.add(variables["n_same"], tasks_, &Task::n_same);
-    group_.add(variables["n_too_long"], tasks_, &Task::n_too_long);
-    group_.add(variables["n_pair_direct"], values_, &TaskValues::n_pair_direct);
-    group_.add(variables["relation"], tasks_, &Task::relation);
-    group_.add(variables["accuracy"], values_, [](const auto& task) { return task.means[0]; });
-    group_.add(variables["margin"], values_, [](const auto& task) { return task.means[1]; });
+    group_.add(task_variables["n_pair"], values_, &TaskValues::n_pair);
+    group_.add(task_variables["n_same"], tasks_, &Task::n_same);
+    group_.add(task_variables["n_too_long"], tasks_, &Task::n_too_long);
+    group_.add(task_variables["n_pair_direct"], values_, &TaskValues::n_pair_direct);
+    group_.add(task_variables["relation"], tasks_, &Task::relation);
+    group_.add(task_variables["accuracy"], values_, [](const auto& task) { return task.means[0]; });
+    group_.add(task_variables["margin"], values_, [](const auto& task) { return task.means[1]; });
   }
 
   void add_changes() {
@@ -124,20 +128,20 @@ class ResultsBuilder {
       p.insert(p.end(), of_ablation.begin(), of_ablation.end());
       q.insert(q.end(), adjusted.begin(), adjusted.end());
     }
-    group_.add(variables["margin_change"], change);
-    group_.add(variables["margin_change_p"], p);
-    group_.add(variables["margin_change_q"], q);
-    group_.add(variables["accuracy_change"], correct);
+    group_.add(task_variables["margin_change"], change);
+    group_.add(task_variables["margin_change_p"], p);
+    group_.add(task_variables["margin_change_q"], q);
+    group_.add(task_variables["accuracy_change"], correct);
     add_share_lost();
   }
 
   void add_predictions() {
-    group_.add(variables["margin_change_first_order"], values_, &TaskValues::first_order);
-    group_.add(variables["first_order_correlation"], values_, [&](const TaskValues& task) {
+    group_.add(task_variables["margin_change_first_order"], values_, &TaskValues::first_order);
+    group_.add(task_variables["first_order_correlation"], values_, [&](const TaskValues& task) {
       return spearman(task.first_order, zero_change(task));
     });
-    group_.add(variables["direct_effect"], values_, &TaskValues::direct_effect);
-    group_.add(variables["self_repair"], values_, &TaskValues::self_repair);
+    group_.add(task_variables["direct_effect"], values_, &TaskValues::direct_effect);
+    group_.add(task_variables["self_repair"], values_, &TaskValues::self_repair);
     add_backups();
   }
 
@@ -174,10 +178,10 @@ class ResultsBuilder {
             std::min(share(0, task, layer, head), share(1, task, layer, head));
       }
     }
-    group_.add(variables["share_lost"], share);
-    group_.add(variables["share_lost_least"], least);
-    group_.add(variables["has_margin"], has_margin);
-    group_.add(variables["needed_from"], std::vector<double>(tasks_.size(), needed_share));
+    group_.add(task_variables["share_lost"], share);
+    group_.add(task_variables["share_lost_least"], least);
+    group_.add(task_variables["has_margin"], has_margin);
+    group_.add(task_variables["needed_from"], std::vector<double>(tasks_.size(), needed_share));
   }
 
   void add_backups() {
@@ -194,8 +198,8 @@ class ResultsBuilder {
         q[place] = values.backup_q[i];
       }
     }
-    group_.add(variables["backup_change"], change);
-    group_.add(variables["backup_change_q"], q);
+    group_.add(task_variables["backup_change"], change);
+    group_.add(task_variables["backup_change_q"], q);
   }
 
   const std::vector<Task>& tasks_;

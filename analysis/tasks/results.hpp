@@ -8,6 +8,9 @@
 
 namespace headscope {
 
+/// The variables of the group `tasks`.
+extern const VariableTable task_variables;
+
 inline constexpr std::size_t n_task_ablation = 2;  ///< zero, mean
 inline constexpr int backup_pass = 2;
 /// Heads of a task whose backup heads are looked for, at most: those with the most self-repair.

@@ -68,6 +68,9 @@ class AnalysisSettings {
   std::map<std::type_index, std::any> own_;
 };
 
+/// Relations of Universal Dependencies, and most relations of a corpus whose sums are kept.
+inline constexpr std::uint64_t n_universal_relation = 37, most_relations = 256;
+
 /// What the passes of an analysis go through.
 enum class AnalysisInput { corpus, tasks };
 
@@ -82,6 +85,8 @@ struct AnalysisInfo {
   int control_pass = -1;  ///< the pass that is repeated on untrained models; -1: none
   /// Whether that pass is also repeated on models with permuted weights.
   bool has_permuted_control = false;
+  /// Whether it keeps sums of each relation of the corpus, of at most most_relations.
+  bool keeps_relations = false;
 
   int n_pass() const { return static_cast<int>(passes.size()); }
   bool needs_complete_model() const { return !passes.empty(); }
@@ -228,6 +233,7 @@ struct RunShape {
   std::uint64_t n_document = 0;  ///< of the corpus
   int n_thread = 1;
   std::uint64_t n_task = 0;
+  std::uint64_t n_relation = n_universal_relation;  ///< of the corpus
 
   std::uint64_t n_head_total() const { return config.n_layer * config.n_head; }
 };

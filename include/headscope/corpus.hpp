@@ -130,6 +130,8 @@ class Corpus {
   std::uint64_t n_piece(std::uint64_t document) const;
   /// Pieces of all documents.
   std::uint64_t n_piece() const;
+  /// Different labels of dependency arcs (DEPREL without subtype).
+  std::uint64_t n_relation() const;
   /// @throws ShapeError if document >= n_document() or index >= n_piece(document).
   Piece piece(std::uint64_t document, std::uint64_t index = 0) const;
 

@@ -11,6 +11,7 @@
 namespace headscope {
 
 struct Results;
+class VariableTable;
 
 /// One line of the summary.
 struct Finding {
@@ -145,7 +146,14 @@ struct Presentation {
   std::vector<Measure> measures = {};
   TypeReasons reasons = {};
   std::vector<HeadSummary> summaries = {};
+  const VariableTable* variables = nullptr;  ///< of the group; null: not declared
 };
+
+/// @param path  of the results' file, for errors.
+/// @throws DataError naming a variable whose dimensions are not those that its analysis declares,
+/// on which sentences and figures rely.
+void check_dimensions(const Results& results, const std::string& path,
+                      const std::vector<Presentation>& presentations);
 
 /// The descriptions of the groups that the results have, in the order of the presentations. Where
 /// results of another version lack a variable, the group's description is a warning that names it.

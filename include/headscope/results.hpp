@@ -90,6 +90,8 @@ class VariableTable {
   VariableTable(std::initializer_list<Declaration> declarations) : declarations_(declarations) {}
   /// @throws Error naming the variable if the table lacks it.
   const Declaration& operator[](const std::string& name) const;
+  /// Null if there is none.
+  const Declaration* find(const std::string& name) const;
 
  private:
   std::vector<Declaration> declarations_;
@@ -181,16 +183,16 @@ struct ResultsGroup {
   const Variable* find(const std::string& variable) const;
   /// @throws Error naming group and variable if there is none; so do those below.
   const Variable& variable(const std::string& variable) const;
-  /// A variable's numbers.
-  const Array& values(const std::string& variable) const { return this->variable(variable).values; }
+  /// A variable's numbers. @throws Error also if it holds text.
+  const Array& values(const std::string& variable) const;
+  /// A variable's texts. @throws Error also if it holds numbers.
+  const std::vector<std::string>& texts(const std::string& variable) const;
   /// The number of a variable without dimensions, or the first of one with some.
-  double scalar(const std::string& variable) const { return values(variable).values.at(0); }
+  double scalar(const std::string& variable) const;
 
   const Dimension& dimension(const std::string& dimension) const;
-  /// A dimension's labels in words; empty if they are numbers.
-  const std::vector<std::string>& labels(const std::string& dimension) const {
-    return this->dimension(dimension).text;
-  }
+  /// A dimension's labels in words. @throws Error also if they are numbers.
+  const std::vector<std::string>& labels(const std::string& dimension) const;
 };
 
 using AttributeValue = std::variant<std::string, std::int64_t, double>;

@@ -99,6 +99,8 @@ class ShardRun {
  private:
   bool complete(const Pass& pass, ModelRun& model, const ModelRun& trained, RunMonitor& monitor);
   void run_pass(const Pass& pass, ModelRun& model, const ModelRun& trained, RunMonitor& monitor);
+  /// @throws DataError if the first pass of another shard is of another run.
+  void check_other_shards() const;
   bool has_others(int pass, RunMonitor& monitor);
 
   RunInput input_;

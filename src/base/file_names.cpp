@@ -1,5 +1,6 @@
 #include "base/file_names.hpp"
 
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.hpp"
@@ -27,11 +28,13 @@ std::string file_name(std::string_view text) {
 
 std::vector<std::string> file_names(const std::vector<std::string>& texts) {
   std::unordered_set<std::string> taken;
+  std::unordered_map<std::string, std::size_t> next;  // number to try, by name in small letters
   std::vector<std::string> names;
   for (const std::string& text : texts) {
     const std::string first = file_name(text);
     std::string name = first;
-    for (std::size_t number = 2; !taken.insert(lower_ascii(name)).second; ++number) {
+    std::size_t& number = next.try_emplace(lower_ascii(first), 2).first->second;
+    for (; !taken.insert(lower_ascii(name)).second; ++number) {
       name = first + "_" + std::to_string(number);
     }
     names.push_back(name);

@@ -187,6 +187,7 @@ ComparedRun read_compared_run(const std::string& path, const std::vector<Present
   if (run.results.has(comparison_group)) {
     throw DataError(path, "", "expected the results of a run, got a comparison");
   }
+  check_dimensions(run.results, path, of_runs);
   for (ResultsGroup& group : run.results.groups) {
     std::erase_if(group.variables, [&](const Variable& variable) {
       return !is_by_head(variable) && !is_measured(of_runs, group, variable);

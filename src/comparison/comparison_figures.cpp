@@ -198,11 +198,8 @@ std::string shown_runs(std::size_t n_run, std::size_t n_shown) {
 }
 
 void add_types(const ResultsGroup& group, std::vector<Figure>& figures) {
-  const Variable* const transition = group.find("type_transition");
-  if (transition == nullptr ||
-      transition->dimensions != std::vector<std::string>{"run", "type_from", "type_to"}) {
-    return;
-  }
+  const Variable* const transition = type_transition_of(group);
+  if (transition == nullptr) return;
   const std::vector<std::string>& runs = run_labels(group);
   const std::vector<std::string>& types = group.labels("type_from");
   const std::size_t n_type = types.size(), n_shown = std::min(runs.size(), most_panels + 1);

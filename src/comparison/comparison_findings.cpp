@@ -40,10 +40,11 @@ std::string measures_line(const ResultsGroup& group, const std::vector<Measure>&
     const Variable* const measured = group.find(measure.variable);
     if (measured == nullptr || !measured->interval) continue;
     const Variable& variable = *measured;
-    const std::string difference_name = measure.variable + "_difference";
+    const std::string suffix = "_difference";
     const bool is_other_measure =
-        std::ranges::count(measures, difference_name, &Measure::variable) > 0;
-    const Variable* const differences = is_other_measure ? nullptr : group.find(difference_name);
+        std::ranges::count(measures, measure.variable + suffix, &Measure::variable) > 0;
+    const Variable* const differences =
+        is_other_measure ? nullptr : with_suffix(group, variable, suffix);
     for (const ComparedSlice& slice : compared_slices(group, variable)) {
       std::vector<std::string> others;
       const Estimate first = variable.estimate(slice.at[0][0]);
@@ -78,7 +79,7 @@ std::string changed_line(const ResultsGroup& group) {
   const ComparedHeads compared(group);
   const std::vector<std::string>& runs = group.labels("run");
   for (const Variable& variable : group.variables) {
-    const Variable* const changed = group.find(variable.name + "_changed");
+    const Variable* const changed = with_suffix(group, variable, "_changed");
     if (changed == nullptr) continue;
     for (const ComparedSlice& slice : compared_slices(group, variable)) {
       ++n_looked_at;
@@ -127,7 +128,7 @@ std::string order_line(const ResultsGroup& group, const std::vector<ScoreSection
 }
 
 std::string types_line(const ResultsGroup& group) {
-  const Variable* const transition = group.find("type_transition");
+  const Variable* const transition = type_transition_of(group);
   if (transition == nullptr) return "";
   const std::vector<std::string>& runs = group.labels("run");
   const std::vector<std::string>& types = group.labels("type_from");
@@ -172,7 +173,7 @@ OverviewTable overview(const ResultsGroup& group, const std::vector<Measure>& me
     const Variable* const variable = group.find(measure.variable);
     if (variable == nullptr) continue;
     const Shape& shape = variable->values.shape;
-    if (shape.size() == 1 || shape[1] <= most_columns) table.variables.push_back(measure.variable);
+    if (shape.size() < 2 || shape[1] <= most_columns) table.variables.push_back(measure.variable);
   }
   return table;
 }
@@ -212,6 +213,23 @@ std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Vari
   return compared;
 }
 
+const Variable* with_suffix(const ResultsGroup& group, const Variable& variable,
+                            const std::string& suffix) {
+  const Variable* const found = group.find(variable.name + suffix);
+  const bool is_alike = found != nullptr && found->type != Variable::Type::text &&
+                        found->dimensions == variable.dimensions;
+  return is_alike ? found : nullptr;
+}
+
+const Variable* type_transition_of(const ResultsGroup& group) {
+  const Variable* const found = group.find("type_transition");
+  const bool is_one =
+      found != nullptr && found->type != Variable::Type::text &&
+      found->dimensions == std::vector<std::string>{"run", "type_from", "type_to"} &&
+      group.dimension("type_from").text == group.dimension("type_to").text;
+  return is_one ? found : nullptr;
+}
+
 std::string joined_name(const std::string& group, const std::string& variable) {
   std::string name = group + "_" + variable;
   std::ranges::replace(name, '/', '_');
@@ -234,7 +252,9 @@ bool ComparedHeads::is_lost(std::size_t run, std::size_t head_index) const {
 }
 
 std::string ordering_of(const ResultsGroup& comparison) {
-  return comparison.variable("ordering_name").text.front();
+  const std::vector<std::string>& name = comparison.texts("ordering_name");
+  if (name.empty()) throw Error("results comparison: expected a text in ordering_name, got none");
+  return name.front();
 }
 
 Presentation comparison_presentation(const std::vector<Presentation>& of_runs) {

@@ -19,6 +19,12 @@ struct ComparedSlice {
 /// @throws Error  if the variable does not hold numbers by run.
 std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Variable& variable);
 
+/// `variable_suffix`, if the comparison has it along the variable's dimensions; else null.
+const Variable* with_suffix(const ResultsGroup& group, const Variable& variable,
+                            const std::string& suffix);
+/// Heads by run, first type and type, if the comparison has them; else null.
+const Variable* type_transition_of(const ResultsGroup& group);
+
 /// The name in a comparison of a group's variable by head: `pruning_loss_increase`.
 std::string joined_name(const std::string& group, const std::string& variable);
 
@@ -40,7 +46,7 @@ class ComparedHeads {
   const Variable* types_ = nullptr;  // by run, layer and head; null if no head is lost
 };
 
-/// What the runs stand along: `n_head`.
+/// What the runs stand along: `n_head`. @throws Error if the comparison does not say.
 std::string ordering_of(const ResultsGroup& comparison);
 
 }  // namespace headscope

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <limits>
+#include <set>
 
 #include "base/text.hpp"
 #include "corpus/conllu.hpp"
@@ -132,6 +133,7 @@ struct Corpus::Data {
   std::vector<CorpusFolder> folders;
   std::vector<UndividedFile> undivided_files;
   std::vector<SeparatedFile> separated_files;
+  std::set<std::string> relations;
 
   /// The file of a document, and the document's number in it.
   std::pair<const CorpusFile*, std::uint64_t> find(std::uint64_t document) const {
@@ -180,6 +182,7 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
       if (found.n_separator() > 0) {
         data_->separated_files.push_back({file, found.n_separator()});
       }
+      data_->relations.insert(found.relations().begin(), found.relations().end());
       data_->first_document.push_back(data_->n_document);
       data_->n_document += found.n_document();
       data_->n_piece += found.n_piece();
@@ -204,6 +207,10 @@ std::uint64_t Corpus::n_piece(std::uint64_t document) const {
 
 std::uint64_t Corpus::n_piece() const {
   return data_->n_piece;
+}
+
+std::uint64_t Corpus::n_relation() const {
+  return data_->relations.size();
 }
 
 Piece Corpus::piece(std::uint64_t document, std::uint64_t index) const {

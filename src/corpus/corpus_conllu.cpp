@@ -161,6 +161,9 @@ class ConlluFile : public CorpusFile {
                          fields);
       }
       document->add(*sentence);
+      for (const conllu::Word& word : sentence->words) {
+        if (word.head && !word.relation.empty()) relations_.insert(word.relation);
+      }
       ++n_sentence_;
     }
     if (document) add(*document);
@@ -169,6 +172,7 @@ class ConlluFile : public CorpusFile {
   std::uint64_t n_undivided() const override {
     return is_divided_ || context_.document_sentences > 0 ? 0 : n_sentence_;
   }
+  const std::set<std::string>& relations() const override { return relations_; }
 
  private:
   Piece read_piece(std::uint64_t index) const override {
@@ -194,6 +198,7 @@ class ConlluFile : public CorpusFile {
   std::vector<DocumentTraits> traits_;
   std::uint64_t n_sentence_ = 0;
   bool is_divided_ = false;  // a sentence has `# newdoc`
+  std::set<std::string> relations_;
 };
 
 /// Words of the surfaces in `range`, [first, end) in the sentence.

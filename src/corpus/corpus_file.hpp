@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ class CorpusFile {
   virtual std::uint64_t n_undivided() const { return 0; }
   /// Times that `<|endoftext|>` ends a document of a plain text.
   virtual std::uint64_t n_separator() const { return 0; }
+  /// Labels of dependency arcs, without subtype.
+  virtual const std::set<std::string>& relations() const {
+    static const std::set<std::string> none;
+    return none;
+  }
   std::uint64_t n_piece() const { return document_ends_.empty() ? 0 : document_ends_.back(); }
   /// Reads one piece; its place in the corpus is left unset. Safe from several threads.
   Piece piece(std::uint64_t document, std::uint64_t index) const {

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -275,8 +276,19 @@ std::vector<std::int64_t> InputFile::read_integers(const std::string& dataset) c
   check_stored(open.dataset, open.shape, H5Tget_size(open.type), place);
   std::vector<std::int64_t> values(element_count(open.shape, sizeof(std::int64_t), place));
   if (values.empty()) return values;
-  if (H5Dread(open.dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
+  // Read as signed numbers, HDF5 would make any above INT64_MAX INT64_MAX.
+  const bool is_unsigned =
+      H5Tget_class(open.type) == H5T_INTEGER && H5Tget_sign(open.type) == H5T_SGN_NONE;
+  if (H5Dread(open.dataset, is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64, H5S_ALL, H5S_ALL,
+              H5P_DEFAULT, values.data()) < 0) {
     throw place.error(reading_failure(open.dataset, place));
+  }
+  const auto negative = std::ranges::find_if(values, [](std::int64_t value) { return value < 0; });
+  if (is_unsigned && negative != values.end()) {
+    throw place.error("expected numbers up to " +
+                      std::to_string(std::numeric_limits<std::int64_t>::max()) + ", got " +
+                      std::to_string(static_cast<std::uint64_t>(*negative)) + " at position " +
+                      std::to_string(negative - values.begin()));
   }
   return values;
 }

@@ -8,6 +8,7 @@
 #include <streambuf>
 
 #include "files/read_file.hpp"
+#include "headscope/error.hpp"
 
 namespace headscope {
 namespace {
@@ -44,10 +45,19 @@ class DescriptorStream : public std::istream {
   DescriptorBuffer buffer_;
 };
 
+std::filesystem::path temporary_folder() {
+  std::error_code failed;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
+  if (!failed) return folder;
+  const char* const set = std::getenv("TMPDIR");
+  throw DataError(set == nullptr ? "/tmp" : set, "",
+                  "expected a folder for temporary files (TMPDIR), got none");
+}
+
 }  // namespace
 
 TemporaryFile::TemporaryFile()
-    : path_((std::filesystem::temp_directory_path() / "headscope-XXXXXX").string()),
+    : path_((temporary_folder() / "headscope-XXXXXX").string()),
       descriptor_(::mkstemp(path_.data())) {
   if (descriptor_ < 0) throw cannot_open(path_);
 }

@@ -376,7 +376,7 @@ json examples(const Results& results, const HeadShape& shape) {
       return {group.values(what + "_start").values.at(i), group.values(what + "_end").values.at(i)};
     };
     const auto text = [&](const char* name, std::size_t i) {
-      return one_line(group.variable(name).text.at(i));
+      return one_line(group.texts(name).at(i));
     };
     for (std::size_t i = 0; i < layer.size(); ++i) {
       const double head_index =

@@ -209,10 +209,14 @@ Variable Declaration::of(std::vector<std::string> text) const {
   return variable;
 }
 
-const Declaration& VariableTable::operator[](const std::string& name) const {
+const Declaration* VariableTable::find(const std::string& name) const {
   const auto found = std::ranges::find(declarations_, name, &Declaration::name);
-  if (found == declarations_.end()) throw Error("variable " + name + " is not declared");
-  return *found;
+  return found == declarations_.end() ? nullptr : &*found;
+}
+
+const Declaration& VariableTable::operator[](const std::string& name) const {
+  if (const Declaration* const found = find(name)) return *found;
+  throw Error("variable " + name + " is not declared");
 }
 
 void ResultsGroup::add_dimension(Dimension dimension) {
@@ -300,6 +304,30 @@ const Variable* ResultsGroup::find(const std::string& variable) const {
 const Variable& ResultsGroup::variable(const std::string& variable) const {
   if (const Variable* const found = find(variable)) return *found;
   throw Error("results " + name + ": expected a variable " + variable + ", found none");
+}
+
+const Array& ResultsGroup::values(const std::string& variable) const {
+  const Variable& found = this->variable(variable);
+  if (found.type != Variable::Type::text) return found.values;
+  throw Error("results " + name + ": expected numbers in " + variable + ", got text");
+}
+
+const std::vector<std::string>& ResultsGroup::texts(const std::string& variable) const {
+  const Variable& found = this->variable(variable);
+  if (found.type == Variable::Type::text) return found.text;
+  throw Error("results " + name + ": expected text in " + variable + ", got numbers");
+}
+
+double ResultsGroup::scalar(const std::string& variable) const {
+  const Array& found = values(variable);
+  if (found.size() > 0) return found.values[0];
+  throw Error("results " + name + ": expected a number in " + variable + ", got none");
+}
+
+const std::vector<std::string>& ResultsGroup::labels(const std::string& dimension) const {
+  const Dimension& found = this->dimension(dimension);
+  if (found.values.empty()) return found.text;
+  throw Error("results " + name + ": expected words along " + dimension + ", got numbers");
 }
 
 const Dimension& ResultsGroup::dimension(const std::string& dimension) const {

@@ -103,7 +103,7 @@ void restore_claims(const ResultsGroup& claims, Results& results) {
                 ", got " + std::to_string(value));
   };
   const auto text = [&](const char* name, std::size_t i) {
-    const std::vector<std::string>& texts = claims.variable(name).text;
+    const std::vector<std::string>& texts = claims.texts(name);
     check_count(std::string("texts in ") + name, n_claim, texts.size());
     return texts[i];
   };

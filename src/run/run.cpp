@@ -158,6 +158,7 @@ ShardRun::ShardRun(RunInput input, RunFiles files)
 
 std::optional<Results> ShardRun::results(RunMonitor& monitor) {
   const auto begin = [&](const std::vector<Pass>& passes, const ModelRun& trained) {
+    check_other_shards();
     const auto begun = folder_.begun_file(files_.resume || files_.n_shard == 1);
     if (begun && !files_.resume) {
       throw RunError(RunObstacle::unfinished, *begun + ": left by a run that was not finished");
@@ -174,6 +175,14 @@ std::optional<Results> ShardRun::results(RunMonitor& monitor) {
                  });
   if (results) results->attributes["arithmetic"] = arithmetic_text(folder_.arithmetic());
   return results;
+}
+
+void ShardRun::check_other_shards() const {
+  for (int shard = 1; shard <= files_.n_shard; ++shard) {
+    if (shard == files_.shard || !folder_.is_finished(shard, 1)) continue;
+    const std::string path = folder_.finished_path(shard, 1);
+    check_identity(label_, read_pass_label(path), path);
+  }
 }
 
 bool ShardRun::complete(const Pass& pass, ModelRun& model, const ModelRun& trained,

@@ -325,7 +325,7 @@ TEST(Comparison, LeavesOutPatternsOfDocuments) {
   const ComparedRun run = read_compared_run(path, presentations);
   EXPECT_THAT(run.results.group("attention/0").variables, IsEmpty());
   EXPECT_TRUE(run.results.group("pruning").has("loss_increase"));
-  EXPECT_FALSE(run.results.group("pruning").has("curve"));
+  EXPECT_FALSE(run.results.group("pruning").has("saving"));
 }
 
 TEST(Comparison, NotesWhatKeepsRunsApart) {

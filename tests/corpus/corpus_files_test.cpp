@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hdf5.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "files/hdf5_file.hpp"
 #include "files/sha256.hpp"
@@ -98,6 +100,35 @@ TEST_F(CorpusFiles, DamagedCompressionIsAnErrorAtEveryLength) {
   changed[whole.size() / 2] = static_cast<char>(changed[whole.size() / 2] ^ 4);
   EXPECT_EQ(error(write("a.txt.gz", changed)),
             "a.txt.gz: cannot be decompressed: the file is damaged or cut short");
+}
+
+TEST_F(CorpusFiles, WhatGrowsAsNoTextDoesWhenDecompressedIsRefused) {
+  std::string text;
+  while (text.size() < std::size_t{70} << 20) text += "A text.\n\n";
+  EXPECT_THAT(error(compressed(write("a.txt", text))),
+              testing::MatchesRegex("a.txt.gz: expected data that grow at most 200-fold when "
+                                    "decompressed, got 64 MiB and more from [0-9,]+ bytes; a "
+                                    "file decompressed beforehand is read"));
+}
+
+TEST_F(CorpusFiles, IdsAboveAllNumbersArePrintedAsTheFileHasThem) {
+  const std::string path = folder_.file("a.h5");
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const auto write_numbers = [&](const char* name, const std::vector<std::uint64_t>& numbers) {
+    const hsize_t size = numbers.size();
+    const hid_t space = H5Screate_simple(1, &size, nullptr),
+                dataset = H5Dcreate2(file, name, H5T_STD_U64LE, space, H5P_DEFAULT, H5P_DEFAULT,
+                                     H5P_DEFAULT);
+    H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers.data());
+    H5Dclose(dataset);
+    H5Sclose(space);
+  };
+  write_numbers("tokens", {5, 6, std::numeric_limits<std::uint64_t>::max()});
+  write_numbers("offsets", {0, 3});
+  H5Fclose(file);
+  EXPECT_EQ(error(path),
+            "a.h5:tokens: expected numbers up to 9223372036854775807, got 18446744073709551615 at "
+            "position 2");
 }
 
 TEST_F(CorpusFiles, ConllIsConlluIfItIs) {

@@ -139,7 +139,7 @@ DraftWords results_words() {
                                  "pruning/ablation",
                                  "pruning/type",
                                  "pruning/fraction",
-                                 "pruning/curve",
+                                 "pruning/saving",
                                  "pruning/loss_baseline",
                                  "control/pruning/cosine_all",
                                  "claims/number",

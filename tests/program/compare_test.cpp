@@ -124,6 +124,58 @@ TEST_F(CompareCommand, RefusesWrongUsage) {
   EXPECT_EQ(test::read_file(b_ + "/results.h5"), before);
 }
 
+TEST_F(CompareCommand, RefusesResultsWhoseVariablesHaveOtherDimensions) {
+  Results forged = read_results(a_ + "/results.h5");
+  for (Variable& variable : forged.group("circuits").variables) {
+    if (variable.name == "ov_copying") {
+      variable.dimensions = {"head"};
+      variable.values = variable.values.part(0);
+      variable.interval.reset();
+    }
+  }
+  fs::create_directories(runs_->file("forged"));
+  const std::string file = runs_->file("forged/results.h5"),
+                    why = file +
+                          ":circuits/ov_copying: expected the dimensions layer, head, got head";
+  write_results(forged, file);
+  expect_refused({a_, runs_->file("forged")}, 1, why);
+  EXPECT_EQ(run_headscope({"report", runs_->file("forged")}).err, "headscope: " + why + "\n");
+  EXPECT_EQ(run_headscope({"inspect", file}).err, "headscope: " + why + "\n");
+}
+
+TEST_F(CompareCommand, ReportsNameTheFileThatLacksAVariable) {
+  Results forged = read_results(a_ + "/results.h5");
+  std::erase_if(forged.group("circuits").variables,
+                [](const Variable& variable) { return variable.name == "composition"; });
+  fs::create_directories(runs_->file("lacking"));
+  const std::string file = runs_->file("lacking/results.h5");
+  write_results(forged, file);
+  EXPECT_EQ(
+      run_headscope({"report", runs_->file("lacking"), "--figures", "svg"}).err,
+      "headscope: " + file + ": results circuits: expected a variable composition, found none\n");
+}
+
+TEST_F(CompareCommand, ReportsOfForgedComparisonsEndInOrder) {
+  ASSERT_EQ(compare({a_, b_, "--quiet"}).exit_status, 0);
+  const Results whole = read_results(out_ + "/results.h5");
+  const auto report_with = [&](const std::string& name, Variable changed) {
+    Results forged = whole;
+    ResultsGroup& group = forged.group("comparison");
+    std::erase_if(group.variables, [&](const Variable& each) { return each.name == name; });
+    changed.name = name;
+    group.variables.push_back(std::move(changed));
+    write_results(forged, out_ + "/results.h5");
+    return run_headscope({"report", out_, "--figures", "svg"});
+  };
+  const Variable number = Declaration{"number", "", "1", "A number"}.of(Array(Shape{}, 1.0));
+  for (const char* const name : {"qk_rank90_median", "type_transition", "n_layer", "ordering_name",
+                                 "circuits_ov_copying_difference", "ordering"}) {
+    const Finished report = report_with(name, number);
+    EXPECT_LE(report.exit_status, 1) << name << ": " << report.err;
+    EXPECT_THAT(report.err, testing::AnyOf(IsEmpty(), HasSubstr("expected "))) << name;
+  }
+}
+
 TEST_F(CompareCommand, RefusesRunsThatAreNotWhole) {
   const std::string missing = runs_->file("none"), damaged = runs_->file("damaged.h5");
   expect_refused({a_, missing}, 1, missing + ": cannot be opened: No such file or directory");

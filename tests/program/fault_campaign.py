@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Run the program under faults: kills, full disks, file size limits, lost permission, damaged and changing inputs, closed streams.
+"""Run the program under faults: kills, full disks, file size limits, lost permission, damaged, changing, forged and hostile inputs,
+closed streams.
 
 After each fault, either the result is complete and correct, or the program has printed one line that says what failed, and the
 same command then gives the undisturbed result. A file under its final name must be complete at any time.
@@ -9,7 +10,6 @@ Usage: fault_campaign.py HEADSCOPE [--rounds N] [--seed N] [--kinds A,B] [--faul
 
 import argparse
 import contextlib
-import hashlib
 import json
 import math
 import os
@@ -27,210 +27,19 @@ from pathlib import Path
 import h5py
 import numpy
 
-PROJECT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(PROJECT / "tests/support"))
-from children import ending_with_parent
+from fault_support import (MODEL, PROJECT, STORIES, Expected, Failed, Impossible, Running, call, can_mount, check_message, contents, expect,
+                           files_below, mounted, must, remount)
+from forged_results import forge
+from hostile_inputs import HostileInputs, check_is_plain
 
-MODEL = PROJECT / "data/planted-model.h5"
-STORIES = PROJECT / "data/stories.conllu"
 NOBODY = 65534
 THOROUGH = "HEADSCOPE_THOROUGH" in os.environ
-PATIENCE = 120  # seconds after which a command counts as hanging
 
 OPTIONS = ["--max-documents", "3", "--patterns", "1", "--bootstrap", "20", "--threads", "1", "--figures", "svg",
            "--save-every", "1", "--quiet"]
 RUN = ["--model", MODEL, "--corpus", STORIES, "--analyses", "classification,correlation", *OPTIONS]
 N_PASS = 4  # passes of classification
 SHARD = f"shards/1-of-2.pass-{N_PASS}.h5"
-# Attributes that may differ between two runs with equal numbers.
-VARYING = {"date", "command_line", "options", "model_path", "corpus_path"}
-
-
-class Failed(Exception):
-    """The program misbehaved."""
-
-
-class Impossible(Exception):
-    """This machine cannot produce the fault."""
-
-
-def expect(condition, problem):
-    if not condition:
-        raise Failed(problem)
-
-
-# Results and their comparison.
-
-def plain(value):
-    """An HDF5 value in a form that compares bit for bit; None for references."""
-    array = numpy.asarray(value)
-    if array.dtype.kind == "O":
-        items = array.ravel().tolist()
-        if not all(isinstance(item, (str, bytes)) for item in items):
-            return None
-        return array.shape, [item.encode() if isinstance(item, str) else item for item in items]
-    return None if array.dtype.kind == "V" else (array.shape, array.dtype.str, array.tobytes())
-
-
-def contents(path):
-    """All numbers and texts of an HDF5 file by name; checks the digest at its end."""
-    found = {}
-    data, mark, digest = path.read_bytes().rpartition(b"\nheadscope sha256 ")
-    if not mark or digest != hashlib.sha256(data).hexdigest().encode() + b"\n":
-        raise ValueError("does not end in its digest")
-
-    def take(name, item):
-        for key, value in item.attrs.items():
-            if not (name == "" and key in VARYING):
-                found[f"{name}@{key}"] = plain(value)
-        if isinstance(item, h5py.Dataset):
-            found[name] = plain(item[()])
-
-    with h5py.File(path, "r") as file:
-        take("", file)
-        file.visititems(take)
-    return found
-
-
-def difference(path, expected):
-    """How an HDF5 file differs from the expected contents, or None."""
-    try:
-        got = contents(path)
-    except Exception as error:  # h5py has no single exception type for damaged files
-        return f"cannot be read: {error}"
-    names = sorted(name for name in got.keys() | expected.keys() if got.get(name) != expected.get(name))
-    return f"differs in {', '.join(names[:3])}" if names else None
-
-
-def settled(path):
-    """The bytes of a file; for a report, without its date and the attributes that may differ."""
-    text = path.read_bytes()
-    if path.name == "engines.json":
-        return re.sub(rb'"times_float32_speed": {[^}]*}', b"", text)  # measured in each run
-    if path.stem != "report":
-        return text
-    text = re.sub(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", b"DATE", text)
-    names = "|".join(VARYING).replace("_", r"\\?_")
-    return re.sub(rf"(?m)^(<tr><th scope=\"row\">|\| )({names})\b.*$".encode(), b"", text)
-
-
-def is_pending(path):
-    return any(".part-" in part for part in path.parts)
-
-
-def files_below(folder):
-    return sorted(path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir())
-
-
-class Expected:
-    """The content of a folder after an undisturbed run."""
-
-    def __init__(self, folder):
-        self.hdf5 = {}
-        self.other = {}
-        self.size = 0
-        self.largest = 0
-        for name in files_below(folder):
-            if name.parts[0] == "shards":
-                continue
-            size = (folder / name).stat().st_size
-            self.size += (size + 4095) // 4096 * 4096
-            self.largest = max(self.largest, size)
-            if name.suffix == ".h5":
-                self.hdf5[name] = contents(folder / name)
-            else:
-                self.other[name] = settled(folder / name)
-
-    def problem(self, folder, name):
-        """What is wrong with a file under its final name, or None."""
-        path = folder / name
-        if name.parts[0] == "shards":
-            try:
-                contents(path)
-            except Exception as error:
-                return f"cannot be read: {error}"
-            return None
-        if name in self.hdf5:
-            return difference(path, self.hdf5[name])
-        if name not in self.other:
-            return "is not one of the files expected"
-        return None if settled(path) == self.other[name] else "is not as the undisturbed run leaves it"
-
-    def check_whole(self, folder, older=None):
-        """@param older  contents that an HDF5 file may still have because nothing has replaced it yet"""
-        for name in files_below(folder):
-            if is_pending(name) or name.name.endswith(".lock"):
-                continue
-            problem = self.problem(folder, name)
-            if problem and older and name in self.hdf5 and difference(folder / name, older) is None:
-                continue
-            expect(problem is None, f"{name} {problem}")
-
-    def check_complete(self, folder):
-        self.check_whole(folder)
-        names = {name for name in files_below(folder) if name.parts[0] != "shards" or is_pending(name)}
-        known = self.hdf5.keys() | self.other.keys()
-        missing, left = known - names, names - known
-        expect(not missing, f"missing: {', '.join(map(str, sorted(missing)))}")
-        expect(not left, f"left behind: {', '.join(map(str, sorted(left)))}")
-
-
-# Running the program.
-
-class Ended:
-    def __init__(self, status, out, err):
-        self.status, self.out, self.err = status, out, err
-
-
-class Running:
-    def __init__(self, arguments, cwd=None, **options):
-        self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-        options.setdefault("stdout", self.out)
-        options.setdefault("stderr", self.err)
-        options.setdefault("stdin", subprocess.DEVNULL)
-        options["preexec_fn"] = ending_with_parent(options.get("preexec_fn"))
-        self.process = subprocess.Popen([str(argument) for argument in arguments], cwd=cwd or "/", **options)
-
-    def wait(self, seconds=PATIENCE):
-        try:
-            status = self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-            raise Failed(f"did not end within {seconds} s") from None
-        texts = []
-        for file in (self.out, self.err):
-            file.seek(0)
-            texts.append(file.read().decode(errors="replace"))
-            file.close()
-        return Ended(status, *texts)
-
-    def wait_until(self, moment):
-        """Sleep for `moment` seconds or until the program ends."""
-        end = time.monotonic() + moment
-        while time.monotonic() < end and self.process.poll() is None:
-            time.sleep(min(0.002, max(0, end - time.monotonic())))
-
-
-def call(*arguments, **options):
-    return Running(arguments, **options).wait()
-
-
-def must(*arguments, **options):
-    ended = call(*arguments, **options)
-    if ended.status != 0:
-        words = [str(argument) for argument in arguments[1:]]
-        raise Failed(f"`headscope {' '.join(words)}`: status {ended.status}: {ended.err.strip()}")
-    return ended
-
-
-def check_message(ended, place, reasons):
-    """Expect one line of error that names a file below `place` and one of the reasons."""
-    expect(ended.status == 1, f"expected status 1, got {ended.status}: {ended.err.strip()}")
-    lines = ended.err.splitlines()
-    expect(len(lines) == 1 and lines[0].startswith("headscope: "), f"expected one line of error, got {ended.err!r}")
-    expect(str(place) in lines[0], f"expected the name of a file in {place}, got {lines[0]}")
-    expect(any(reason in lines[0] for reason in reasons), f"expected one of {reasons}, got {lines[0]}")
 
 
 class Task:
@@ -681,6 +490,62 @@ class Campaign:
         return faults
 
 
+    # A disk that fills while tables, figures and the report are drawn.
+
+    def figures(self, rng, number):
+        if not can_mount():
+            raise Impossible("no right to mount a tmpfs")
+        task = next(task for task in self.tasks if task.name == "report")
+        results = self.reference / "run/results.h5"
+        room = results.stat().st_size + int(rng.uniform(0.02, 0.98) * task.expected.size)
+        with self.place(task) as folder:
+            out = folder / "out"
+            with mounted(out, f"size={room}"):
+                task.prepare(out)
+                ended = call(*task.command(out), env=self.environment)
+                if ended.status != 0:
+                    check_message(ended, out, ["No space left on device"])
+                task.expected.check_whole(out)
+                remount(out, "size=256m")
+                self.settle(task, out, ended)
+        return f"{room} bytes", ended.status == 0
+
+    # Results with forged contents.
+
+    def forged(self, rng, number):
+        program, whole = self.headscope, self.reference / "run"
+        with self.place(Task("forged", None)) as folder:
+            path = folder / "forged/results.h5"
+            commands = [["inspect", path], ["inspect", "--arrays", path], ["report", path.parent, "--figures", "svg"]]
+            if number % 3 == 2:
+                must(program, "compare", whole, whole, "--figures", "svg", "--quiet", "--output", path.parent, env=self.environment)
+            else:
+                path.parent.mkdir()
+                shutil.copy(whole / "results.h5", path)
+                commands += [["compare", *runs, "--figures", "svg", "--output", folder / "out"]
+                             for runs in ([whole, path.parent], [path.parent, whole])]
+            what = forge(rng, path)
+            finished = True
+            for command in commands:
+                ended = call(program, *command, env=self.environment)
+                check_is_plain(ended)
+                if ended.status != 0:
+                    finished = False
+                    check_message(ended, folder, [""])
+                    raw = re.search(r": (bad |vector|basic_string|map::|unordered|std::|stoi|stod|array::|logic)", ended.err)
+                    expect(raw is None, f"{what}: `{command[0]}`: {ended.err}")
+        return what, finished
+
+    # Inputs that no program writes.
+
+    def hostile(self, rng, number):
+        checks = HostileInputs(self.headscope, self.environment, self.reference).checks()
+        name, check = checks[number % len(checks)]
+        with self.place(Task("hostile", None)) as folder:
+            check(folder)
+        return name, False
+
+
 class Input:
     def __init__(self, folder, name, command):
         self.folder = folder
@@ -778,38 +643,6 @@ def grow(rng, path, other):
 CHANGES = [(truncate, "cut"), (remove, "removed"), (overwrite, "overwritten"), (exchange, "exchanged"), (grow, "grown")]
 
 
-# What the faults need from the machine.
-
-@contextlib.contextmanager
-def mounted(folder, options):
-    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=True, stderr=subprocess.PIPE)
-    try:
-        yield
-    finally:
-        for _ in range(50):
-            if subprocess.run(["umount", folder], stderr=subprocess.DEVNULL).returncode == 0:
-                break
-            time.sleep(0.1)
-        else:
-            subprocess.run(["umount", "-l", folder])
-
-
-def remount(folder, options):
-    # Given type and source, mount adds no other options; a user namespace could not set them.
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "remount," + options, "tmpfs", folder], check=True)
-
-
-def can_mount():
-    if not hasattr(can_mount, "answer"):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                with mounted(folder, "size=64k"):
-                    can_mount.answer = True
-            except (OSError, subprocess.CalledProcessError):
-                can_mount.answer = False
-    return can_mount.answer
-
-
 def run_unshared(arguments, kinds):
     """Run the faults that need mounts in a new mount namespace; returns None if that is impossible."""
     unshare = ["unshare", "--map-root-user", "--mount"]
@@ -869,12 +702,15 @@ def check_the_checks(task, folder):
 
 
 # Number of faults of each kind per round.
-FAULTS = {"kill": 6, "disk": 6, "size": 3, "permission": 3, "read_only": 2, "damage": 40, "input": 11, "stream": 28}
+FAULTS = {"kill": 6, "disk": 6, "size": 3, "permission": 3, "read_only": 2, "damage": 40, "input": 11, "stream": 28, "figures": 3,
+          "forged": 12, "hostile": 15}
 
 
 def faults_of(kind, rounds):
-    """Number of faults. Streams and inputs differ from fault to fault, those of the other kinds in moment, place or size."""
-    if rounds > 0 or kind in ("stream", "input", "read_only"):
+    """Number of faults. Streams and inputs differ from fault to fault, those of the other kinds in moment, place, size or contents."""
+    if kind in ("stream", "hostile"):  # the same in every round
+        return FAULTS[kind]
+    if rounds > 0 or kind in ("input", "read_only"):
         return max(rounds, 1) * FAULTS[kind]
     return math.ceil(FAULTS[kind] / 6)
 
@@ -906,8 +742,8 @@ def survive(campaign, kind, numbers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("headscope")
-    parser.add_argument("--rounds", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_ROUNDS", "1" if THOROUGH else "0")),
-                        help="0: a sixth of a round, but each faulty stream and input once")
+    parser.add_argument("--rounds", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_ROUNDS", "3" if THOROUGH else "0")),
+                        help="0: a sixth of a round, but each faulty stream, input and hostile file once")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_SEED", "1")))
     parser.add_argument("--kinds", default=",".join(FAULTS))
     parser.add_argument("--fault", help="one fault alone, KIND:NUMBER as a failure names it")
@@ -918,7 +754,7 @@ def main():
         kind, number = arguments.fault.split(":")
         plan = {kind: [int(number)]}
     failures = []
-    mounts = [kind for kind in plan if kind in ("disk", "read_only")]
+    mounts = [kind for kind in plan if kind in ("disk", "read_only", "figures")]
     if mounts and os.geteuid() != 0 and not arguments.fault and (status := run_unshared(arguments, mounts)) is not None:
         failures += [f"{kind}: see above" for kind in mounts if status]
         plan = {kind: numbers for kind, numbers in plan.items() if kind not in mounts}

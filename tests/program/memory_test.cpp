@@ -66,6 +66,33 @@ struct MeasuredRun {
   const char* precision = "float32";
 };
 
+/// A run within the memory that the program states as its least.
+struct RunAtEstimate {
+  Finished finished;
+  double estimate = 0, peak = 0;  ///< KiB
+};
+
+/// The program's estimate, with the engines that its trial chooses. What the weights alone need is
+/// refused first.
+RunAtEstimate run_at_estimate(const Words& arguments, const std::string& output) {
+  RunAtEstimate run;
+  for (std::string memory = "1M"; !memory.empty();) {
+    Words limited = arguments;
+    limited.insert(limited.end(), {"--memory", memory, "--output", output});
+    run.finished = run_headscope(limited);
+    std::smatch stated;
+    memory.clear();
+    if (std::regex_search(run.finished.err, stated, std::regex("at least ([0-9.]+) (M|G)iB"))) {
+      const double estimate = std::stod(stated[1]) * (stated[2] == "G" ? 1024 * 1024 : 1024);
+      if (estimate <= run.estimate) break;
+      run.estimate = estimate;
+      memory = std::to_string(static_cast<int>(estimate * 1.01 / 1024) + 1) + "M";
+    }
+  }
+  run.peak = static_cast<double>(run.finished.peak_kib);
+  return run;
+}
+
 /// A run of one analysis on a few documents as long as the context.
 class MemoryOf : public testing::TestWithParam<MeasuredRun> {};
 
@@ -121,30 +148,68 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
                         "--figures",
                         "svg",
                         "--quiet"};
-  const auto run_within = [&](const std::string& memory) {
-    Words limited = arguments;
-    limited.insert(limited.end(), {"--memory", memory, "--output", folder.file("out")});
-    return run_headscope(limited);
-  };
-  // The program's estimate, with the engines that its trial chooses. What the weights alone need is
-  // refused first.
-  Finished finished;
-  double estimate = 0;
-  for (std::string memory = "1M"; !memory.empty();) {
-    finished = run_within(memory);
-    std::smatch stated;
-    memory.clear();
-    if (std::regex_search(finished.err, stated, std::regex("at least ([0-9.]+) MiB"))) {
-      ASSERT_GT(std::stod(stated[1]) * 1024, estimate) << finished.err;
-      estimate = std::stod(stated[1]) * 1024;
-      memory = std::to_string(std::stoi(stated[1]) + 1) + "M";
+  const RunAtEstimate run = run_at_estimate(arguments, folder.file("out"));
+  ASSERT_EQ(run.finished.exit_status, 0) << run.finished.err;
+  EXPECT_LT(run.peak, 1.05 * run.estimate);  // the allocator's pages, as above
+  // The estimate includes word classes and examples of text, which these documents lack.
+  EXPECT_GT(run.peak, 0.5 * run.estimate);
+}
+
+/// A treebank in which every relation joins a word of some documents to the one before.
+std::string treebank(std::size_t n_relation) {
+  constexpr std::size_t n_document = 40, n_word = 21;
+  std::string text;
+  std::size_t next = 0;
+  for (std::size_t document = 0; document < n_document; ++document) {
+    text += "# newdoc\n1\tthe\tthe\tDET\t_\t_\t0\troot\t_\t_\n";
+    for (std::size_t word = 2; word <= n_word; ++word) {
+      text += std::to_string(word) + "\tcat\tcat\tNOUN\t_\t_\t" + std::to_string(word - 1) + "\tr" +
+              std::to_string(next++ % n_relation) + ":x\t_\t_\n";
     }
+    text += "\n";
   }
-  ASSERT_EQ(finished.exit_status, 0) << finished.err;
-  const auto peak = static_cast<double>(finished.peak_kib);
-  EXPECT_LT(peak, 1.05 * estimate);  // the allocator's pages, as above
-  // The estimate includes relations of annotated text, which these documents lack.
-  EXPECT_GT(peak, 0.5 * estimate);
+  return text;
+}
+
+Words run_of_relations(const std::string& corpus, const std::string& analyses) {
+  return {"run",       "--model",   HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
+          "--corpus",  corpus,      "--analyses",
+          analyses,    "--threads", "1",
+          "--figures", "svg",       "--quiet"};
+}
+
+TEST(Memory, OfManyRelationsIsNearItsEstimate) {
+  if (!memory_can_be_measured) GTEST_SKIP() << "the address sanitizer's own memory counts";
+  const TemporaryDirectory folder;
+  test::write_file(folder.file("many.conllu"), treebank(250));
+  const RunAtEstimate run = run_at_estimate(
+      run_of_relations(folder.file("many.conllu"), "classification"), folder.file("out"));
+  ASSERT_EQ(run.finished.exit_status, 0) << run.finished.err;
+  EXPECT_LT(run.peak, 1.05 * run.estimate);
+  EXPECT_GT(run.peak, 0.5 * run.estimate);
+  Words limited = run_of_relations(folder.file("many.conllu"), "classification,correlation");
+  limited.insert(limited.end(), {"--memory", "150M", "--output", folder.file("none")});
+  EXPECT_THAT(run_headscope(limited).err,
+              HasSubstr("); fewer analyses or fewer than 250 relations take less\n"));
+}
+
+TEST(Memory, OfMoreRelationsThanSumsAreKeptOfIsRefused) {
+  const TemporaryDirectory folder;
+  const std::string corpus = folder.file("many.conllu");
+  test::write_file(corpus, treebank(300));
+  const auto run = [&](const std::string& analyses) {
+    Words words = run_of_relations(corpus, analyses);
+    words.insert(words.end(), {"--output", folder.file("out")});
+    return run_headscope(words);
+  };
+  const Finished refused = run("classification,correlation,score_model");
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_EQ(refused.err, "headscope: " + corpus +
+                             ":DEPREL: expected at most 256 relations for classification and "
+                             "score_model, got 300; Universal Dependencies has 37, and what "
+                             "follows a colon does not count; --analyses names others\n");
+  EXPECT_FALSE(fs::exists(folder.file("out")));
+  EXPECT_EQ(run("correlation").exit_status, 0);
 }
 
 // In the long shape, one document takes most of the memory; with many heads, their 50,000 edges do.

@@ -244,7 +244,7 @@ TEST(Results, EveryClaimHasAllItsParts) {
                 H5Ldelete(file, "claims/statement", H5P_DEFAULT);
                 H5Ocopy(file, "claims/effect", file, "claims/statement", H5P_DEFAULT, H5P_DEFAULT);
               }),
-              HasSubstr("claims: texts in statement: expected 4, got 0"));
+              HasSubstr("claims: results claims: expected text in statement, got numbers"));
 }
 
 TEST(Results, BothBoundsOfAnIntervalAreInTheFile) {
@@ -254,7 +254,7 @@ TEST(Results, BothBoundsOfAnIntervalAreInTheFile) {
               HasSubstr("pruning/loss_increase_ci_high: no such dataset"));
   EXPECT_THAT(error_after([](hid_t file) {
                 H5Ldelete(file, "pruning/loss_increase_ci_low", H5P_DEFAULT);
-                H5Ocopy(file, "pruning/curve", file, "pruning/loss_increase_ci_low", H5P_DEFAULT,
+                H5Ocopy(file, "pruning/saving", file, "pruning/loss_increase_ci_low", H5P_DEFAULT,
                         H5P_DEFAULT);
               }),
               HasSubstr("pruning/loss_increase: results pruning variable loss_increase: expected "
@@ -263,11 +263,11 @@ TEST(Results, BothBoundsOfAnIntervalAreInTheFile) {
 
 TEST(Results, ALinkIsNoSecondDataset) {
   EXPECT_THAT(error_after([](hid_t file) {
-                H5Ldelete(file, "pruning/curve", H5P_DEFAULT);
-                H5Lcreate_soft("/pruning/loss_increase", file, "pruning/curve", H5P_DEFAULT,
+                H5Ldelete(file, "pruning/saving", H5P_DEFAULT);
+                H5Lcreate_soft("/pruning/loss_increase", file, "pruning/saving", H5P_DEFAULT,
                                H5P_DEFAULT);
               }),
-              HasSubstr("pruning/curve: no such dataset"));
+              HasSubstr("pruning/saving: no such dataset"));
 }
 
 TEST(ResultsGroup, ChecksWhatIsAdded) {

@@ -42,7 +42,7 @@ ResultsGroup pruning() {
   for (double& bound : increase.interval->high.values) bound += 0.1;
   group.add(increase);
   group.add(real("loss_baseline", {}, {}, 2));
-  group.add(real("curve", {"fraction"}, {4}, 3));
+  group.add(real("saving", {"fraction"}, {4}, 3));
 
   group.add_dimension(Dimension::labels("node", {"embed", "L0H1"}));
   group.add_dimension(Dimension::labels("port", {"L1H2.k", "logits"}));

@@ -257,8 +257,7 @@ class ExampleChooser {
     rows_.document.push_back(static_cast<double>(each.document));
     rows_.found.push_back(each.found ? 1 : 0);
     rows_.type.push_back(types_[type].name);
-    rows_.about.push_back(
-        group_.variable("type_about").text[type * n_layer_ * n_head_ + head_index]);
+    rows_.about.push_back(group_.texts("type_about")[type * n_layer_ * n_head_ + head_index]);
     rows_.text.push_back(excerpt.text());
     const Index tokens[] = {query, each.target, each.attended};
     for (std::size_t i = 0; i < 3; ++i) {

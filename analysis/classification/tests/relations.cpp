@@ -1,5 +1,7 @@
 #include "classification/tests/relations.hpp"
 
+#include <algorithm>
+
 #include "classification/tests/paired.hpp"
 #include "significance.hpp"
 
@@ -49,84 +51,139 @@ void adjust(std::vector<double> RelationTest::*of_p, std::vector<double> Relatio
   }
 }
 
-/// Arcs that the rules find, of one direction: by offset and by class, each x weighting.
+/// Arcs of a relation, and those that the rules find: by direction, then offset or class, each x
+/// weighting.
 struct RuleArcs {
-  arma::mat offsets, classes;
-  arma::rowvec count;
+  arma::mat offsets, classes, counts;
 
-  double offset_share(Index w) const {
-    return Ratio{offsets.col(w).tail(longest_offset).max(), count(w)}.value();
+  /// Of the documents themselves.
+  void read_whole(const WeightedSums& sums, const std::string& relation, Half half) {
+    offsets = sums.whole(relation_offsets_name(relation), half);
+    classes = sums.whole(relation_classes_name(relation), half);
+    counts = sums.whole(relation_count_name(relation), half);
   }
-  double class_share(Index w) const { return Ratio{classes.col(w).max(), count(w)}.value(); }
+  void read(const WeightedSums& sums, const std::string& relation, Half half) {
+    sums.total(relation_offsets_name(relation), half, offsets);
+    sums.total(relation_classes_name(relation), half, classes);
+    sums.total(relation_count_name(relation), half, counts);
+  }
+  double count(ArcDirection direction, Index w = 0) const {
+    return counts(static_cast<Index>(direction), w);
+  }
+  /// Arcs at each offset, in column w.
+  arma::vec at_offsets(ArcDirection direction, Index w = 0) const {
+    return part(offsets, direction, w);
+  }
+  arma::vec at_classes(ArcDirection direction, Index w = 0) const {
+    return part(classes, direction, w);
+  }
+  double offset_share(ArcDirection direction, Index w = 0) const {
+    return Ratio{at_offsets(direction, w).tail(longest_offset).max(), count(direction, w)}.value();
+  }
+  double class_share(ArcDirection direction, Index w = 0) const {
+    return Ratio{at_classes(direction, w).max(), count(direction, w)}.value();
+  }
+
+ private:
+  static arma::vec part(const arma::mat& both, ArcDirection direction, Index w) {
+    const Index n = both.n_rows / 2, first = static_cast<Index>(direction) * n;
+    return both.col(w).subvec(first, first + n - 1);
+  }
 };
 
-/// The rows of a sum by direction.
-arma::mat of_direction(const arma::mat& both, Index direction) {
-  const Index n = both.n_rows / 2;
-  return both.rows(direction * n, (direction + 1) * n - 1);
-}
+/// What the tests of a relation read of all, even and odd documents. One object reads relation
+/// after relation into the same memory.
+struct RelationSums {
+  RuleArcs all, even, odd;
+  arma::vec all_hits, even_hits;  // by direction and head
+  HeldoutArcs heldout;
 
-RelationTest test_relation(const WeightedSums& sums, const std::string& relation, Index direction,
-                           bool offset_alone) {
-  const auto rows_of = [&](const std::string& name, Half half) {
-    return of_direction(sums.total(name, half), direction);
-  };
-  const auto arcs_of = [&](Half half) {
-    RuleArcs arcs{rows_of(relation_offsets_name(relation), half),
-                  rows_of(relation_classes_name(relation), half),
-                  rows_of(relation_count_name(relation), half).row(0)};
-    if (offset_alone) arcs.classes.zeros();
-    return arcs;
-  };
-  RelationTest test;
-  test.relation = relation;
-  test.direction = static_cast<ArcDirection>(direction);
-
-  const RuleArcs all = arcs_of(Half::all);
-  const arma::vec all_hits = rows_of(relation_hits_name(relation), Half::all).col(0);
-  test.count = all.count(0);
-  for (const double n : all_hits) test.accuracy.push_back(Ratio{n, test.count}.value());
-  test.offset_baseline = all.offset_share(0);
-  test.class_baseline = all.class_share(0);
-
-  const RuleArcs even = arcs_of(Half::even);
-  const arma::vec even_hits = rows_of(relation_hits_name(relation), Half::even).col(0);
-  const double even_baseline = std::max(even.offset_share(0), even.class_share(0));
-  for (const double n : even_hits) {
-    test.even_gain.push_back(Ratio{n, even.count(0)}.value() - even_baseline);
+  void read(const WeightedSums& sums, const std::string& relation, bool offset_alone) {
+    all.read_whole(sums, relation, Half::all);
+    even.read_whole(sums, relation, Half::even);
+    odd.read(sums, relation, Half::odd);
+    if (offset_alone) {
+      for (RuleArcs* const arcs : {&all, &even, &odd}) arcs->classes.zeros();
+    }
+    all_hits = sums.whole(relation_hits_name(relation), Half::all);
+    even_hits = sums.whole(relation_hits_name(relation), Half::even);
+    heldout.read(sums, relation);
   }
-  if (even.count(0) > 0) test.chosen_head = even_hits.index_max();
+};
 
-  const RuleArcs odd = arcs_of(Half::odd);
-  const Index offset = best_place(odd.offsets.col(0), 1, best_place(even.offsets.col(0), 1));
+/// Sets all of a test but its q-values.
+/// @param test  with relation and direction, and room for its values by weighting.
+/// @param read  sums of the relation.
+void fill(const WeightedSums& sums, const RelationSums& read, RelationTest& test) {
+  const auto& [all, even, odd, all_hits, even_hits, heldout] = read;
+  const ArcDirection direction = test.direction;
+  const Index n_head_total = heldout.n_head_total(),
+              first = static_cast<Index>(direction) * n_head_total;
+  test.count = all.count(direction);
+  test.offset_baseline = all.offset_share(direction);
+  test.class_baseline = all.class_share(direction);
+  const double even_count = even.count(direction),
+               even_baseline = std::max(even.offset_share(direction), even.class_share(direction));
+  for (Index head_index = 0; head_index < n_head_total; ++head_index) {
+    test.accuracy.push_back(Ratio{all_hits(first + head_index), test.count}.value());
+    test.even_gain.push_back(Ratio{even_hits(first + head_index), even_count}.value() -
+                             even_baseline);
+  }
+  if (even_count > 0) {
+    test.chosen_head = even_hits.subvec(first, first + n_head_total - 1).index_max();
+  }
+  const Index offset =
+      best_place(odd.at_offsets(direction), 1, best_place(even.at_offsets(direction), 1));
   test.offset = offset == no_position ? 0 : offset;
-  test.word_class = best_place(odd.classes.col(0), 0, best_place(even.classes.col(0), 0));
-  test.heldout_offset_baseline = odd.offset_share(0);
-  test.heldout_class_baseline = odd.class_share(0);
+  test.word_class =
+      best_place(odd.at_classes(direction), 0, best_place(even.at_classes(direction), 0));
+  test.heldout_offset_baseline = odd.offset_share(direction);
+  test.heldout_class_baseline = odd.class_share(direction);
   if (test.heldout_class_baseline > test.heldout_offset_baseline) {
     test.rule = RelationRule::word_class;
   }
-  test.heldout_accuracy = heldout_accuracy(sums, test);
-  test.heldout_baseline.set_size(sums.n_weighting());
   for (Index w = 0; w < sums.n_weighting(); ++w) {
-    test.heldout_baseline(w) = std::max(odd.offset_share(w), odd.class_share(w));
+    test.heldout_baseline(w) =
+        std::max(odd.offset_share(direction, w), odd.class_share(direction, w));
+    for (Index head_index = 0; head_index < n_head_total; ++head_index) {
+      test.heldout_accuracy(head_index, w) = heldout.accuracy(direction, head_index, w);
+    }
   }
   add_tests(sums, test);
-  return test;
+}
+
+/// Relations in both directions, one after the other, with room for all that is kept of them: what
+/// is allocated between large matrices that go leaves gaps in the heap.
+RelationTests empty_tests(const WeightedSums& sums) {
+  RelationTests tests;
+  for (const std::string& relation : relations_of(sums.statistics())) {
+    const Index n_head_total = sums.whole(relation_hits_name(relation), Half::all).n_elem / 2;
+    for (const auto direction :
+         {ArcDirection::dependent_to_head, ArcDirection::head_to_dependent}) {
+      RelationTest& test = tests.emplace_back();
+      test.relation = relation;
+      test.direction = direction;
+      for (auto* const by_head : {&test.accuracy, &test.even_gain, &test.p, &test.offset_p}) {
+        by_head->reserve(n_head_total);
+      }
+      test.heldout_baseline.set_size(sums.n_weighting());
+      test.heldout_accuracy.set_size(n_head_total, sums.n_weighting());
+    }
+  }
+  return tests;
 }
 
 }  // namespace
 
-arma::mat heldout_accuracy(const WeightedSums& sums, const RelationTest& test) {
-  const auto direction = static_cast<Index>(test.direction);
-  arma::mat accuracy =
-      of_direction(sums.total(relation_hits_name(test.relation), Half::odd), direction);
-  const arma::mat counts =
-      of_direction(sums.total(relation_count_name(test.relation), Half::odd), direction);
-  for (Index w = 0; w < accuracy.n_cols; ++w) {
-    for (double& hits : accuracy.col(w)) hits = Ratio{hits, counts(0, w)}.value();
-  }
-  return accuracy;
+void HeldoutArcs::read(const WeightedSums& sums, const std::string& relation) {
+  sums.total(relation_hits_name(relation), Half::odd, hits_);
+  sums.total(relation_count_name(relation), Half::odd, counts_);
+}
+
+double HeldoutArcs::accuracy(ArcDirection direction, Index head_index, Index weighting) const {
+  const auto place = static_cast<Index>(direction);
+  return Ratio{hits_(place * n_head_total() + head_index, weighting), counts_(place, weighting)}
+      .value();
 }
 
 std::string arc_text(const std::string& relation, ArcDirection direction) {
@@ -161,11 +218,11 @@ bool passes_offset(const RelationTest& test, Index head_index) {
 }
 
 RelationTests test_relations(const WeightedSums& sums, bool offset_alone) {
-  RelationTests tests;
-  for (const std::string& relation : relations_of(sums.statistics())) {
-    for (Index direction = 0; direction < 2; ++direction) {
-      tests.push_back(test_relation(sums, relation, direction, offset_alone));
-    }
+  RelationTests tests = empty_tests(sums);
+  RelationSums read;
+  for (std::size_t i = 0; i < tests.size(); ++i) {
+    if (i % 2 == 0) read.read(sums, tests[i].relation, offset_alone);
+    fill(sums, read, tests[i]);
   }
   adjust(&RelationTest::p, &RelationTest::q, tests);
   adjust(&RelationTest::offset_p, &RelationTest::offset_q, tests);

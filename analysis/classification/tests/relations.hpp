@@ -69,9 +69,18 @@ bool passes(const RelationTest& test, Index head_index);
 /// The same with the best fixed offset alone for its baseline.
 bool passes_offset(const RelationTest& test, Index head_index);
 
-/// Share of the held-out arcs of the test's relation and direction that each head finds: head_index
-/// x weighting.
-arma::mat heldout_accuracy(const WeightedSums& sums, const RelationTest& test);
+/// Held-out arcs of a relation, and those that each head finds, under every weighting. One object
+/// reads relation after relation into the same memory.
+class HeldoutArcs {
+ public:
+  void read(const WeightedSums& sums, const std::string& relation);
+  Index n_head_total() const { return hits_.n_rows / 2; }
+  /// Share of the arcs of the direction that the head finds.
+  double accuracy(ArcDirection direction, Index head_index, Index weighting) const;
+
+ private:
+  arma::mat hits_, counts_;  // by direction, hits also by head; x weighting
+};
 
 /// Every relation in both directions, in order; q-values over all heads of those that are tested.
 /// @param offset_alone  leaves out the rule by word class, as published tests do.

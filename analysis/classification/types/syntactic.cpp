@@ -133,7 +133,7 @@ std::vector<Index> passed_relations(const ResultsGroup& group, Index head_index)
 std::vector<Place> rival_rule(const ResultsGroup& group, Index head_index) {
   const Index number = claimed_relation(group, head_index);
   const auto value = [&](const char* name) { return group.values(name).values[number]; };
-  const Index word_class = word_class_of(group.variable("relation_class").text[number]);
+  const Index word_class = word_class_of(group.texts("relation_class")[number]);
   if (value("relation_baseline_rule") == static_cast<double>(RelationRule::word_class)) {
     return {nearest_word_before(word_class)};
   }

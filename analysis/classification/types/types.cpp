@@ -184,7 +184,7 @@ void add_types(const MeasuredTypes& types, const Measured& measured, ResultsGrou
 }
 
 std::vector<std::string> label_features(const ResultsGroup& group) {
-  const std::vector<std::string>& features = group.variable("type_features").text;
+  const std::vector<std::string>& features = group.texts("type_features");
   const std::size_t n_head_total = group.values("primary").size();
   std::vector<std::string> by_head(n_head_total);
   for (std::size_t i = 0; i < features.size(); ++i) {
