@@ -14,6 +14,7 @@
 #include "headscope/edge_gradient.hpp"
 #include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
+#include "paths/integrated.hpp"
 #include "support/double_reference.hpp"
 #include "support/golden.hpp"
 #include "support/message_of.hpp"
@@ -463,6 +464,28 @@ TEST_F(EdgesAgainstPyTorch, FirstOrderEffectsAreThoseOfAutogradWithPortsCutApart
     EXPECT_NEAR(effects[edge], all[edge], golden_tolerance)
         << graph.node_name(graph.node_of(edge)) << " " << graph.port_name(graph.port_of(edge));
   }
+}
+
+TEST_F(EdgesAgainstPyTorch, IntegratedEffectsAreThoseOfAutogradOverFivePasses) {
+  const arma::fvec mean_token = test::narrow(test::read_matrix(golden, "mean_token"));
+  std::vector<double> effects(graph.n_edge(), 0);
+  Forward forward(model);
+  IntegratedEdges(model, {}, 5)
+      .run(forward, ablation.activations(), batch, weights, replacement, mean_token, ends,
+           [&](Index, std::span<const float>, std::span<const float> integrated) {
+             for (Index edge = 0; edge < integrated.size(); ++edge) {
+               effects[edge] += static_cast<double>(integrated[edge]);
+             }
+           });
+  const std::vector<double> all = expected("integrated"), first_order = expected("first_order");
+  ASSERT_EQ(all.size(), graph.n_edge());
+  double largest_difference = 0;
+  for (Index edge = 0; edge < graph.n_edge(); ++edge) {
+    EXPECT_NEAR(effects[edge], all[edge], golden_tolerance)
+        << graph.node_name(graph.node_of(edge)) << " " << graph.port_name(graph.port_of(edge));
+    largest_difference = std::max(largest_difference, std::abs(all[edge] - first_order[edge]));
+  }
+  EXPECT_GT(largest_difference, 100 * golden_tolerance) << "passes far from the first order";
 }
 
 TEST_F(EdgesAgainstPyTorch, TwentyExactEdgesOfEachKindAreThoseOfHookedForwards) {
