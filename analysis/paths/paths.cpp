@@ -13,6 +13,7 @@
 #include "pair_batches.hpp"
 #include "paths/circuit_size.hpp"
 #include "paths/integrated.hpp"
+#include "paths/ordering.hpp"
 #include "paths/pruning.hpp"
 #include "paths/repeated_tokens.hpp"
 #include "paths/results.hpp"
@@ -65,6 +66,12 @@ class Paths : public TaskAnalysis {
                                             options_.n_repeated, settings_.seed));
     }
     batches_ = pair_batches(tasks_);
+    given_.resize(tasks_.size());
+    if (options_.ordering.empty()) return;
+    std::vector<std::string> names;
+    for (const Task& task : tasks_) names.push_back(task.name);
+    given_[task_of_circuit(options_.ordering, names)] =
+        read_edge_order(options_.ordering, model_.config);
   }
 
   std::uint64_t n_batch() const override { return batches_.size(); }
@@ -102,10 +109,12 @@ class Paths : public TaskAnalysis {
     const double share = static_cast<double>(n_sampled) /
                          static_cast<double>(std::max<std::size_t>(1, batches_[batch].count));
     const double n_variant =
-        pass == exact_pass ? 0.5 * static_cast<double>(options_.n_exact) +
-                                 static_cast<double>(
-                                     n_path_order * (circuit_steps(graph_.n_edge()).size() - 2) + 2)
-                           : static_cast<double>(CircuitSize::n_point(graph_.n_edge()));
+        pass == exact_pass
+            ? 0.5 * static_cast<double>(options_.n_exact) +
+                  static_cast<double>(n_order(batches_[batch].task) *
+                                          (circuit_steps(graph_.n_edge()).size() - 2) +
+                                      2)
+            : static_cast<double>(CircuitSize::n_point(graph_.n_edge()));
     return n_token * share * n_variant;
   }
 
@@ -162,6 +171,11 @@ class Paths : public TaskAnalysis {
     std::vector<PairBatch> runs = pair_batches({sampled_.task}, most_columns);
     for (PairBatch& run : runs) run.task = batch.task;
     return runs;
+  }
+
+  /// Orders of edges in which a task's circuits are run.
+  std::size_t n_order(std::size_t task) const {
+    return n_path_order + (given_[task].empty() ? 0 : 1);
   }
 
   PairBatch task_batch(std::size_t task) const { return {task, 0, tasks_[task].pairs.size(), 0}; }
@@ -322,7 +336,9 @@ class Paths : public TaskAnalysis {
                                random = random_edges(graph_.n_edge(), task, settings_.seed),
                                steps = circuit_steps(graph_.n_edge());
       circuits.push_back(first_edges(random, 0));
-      for (const std::vector<Index>* order : {&plans_[task].order(), &first_order, &random}) {
+      for (const std::vector<Index>* order :
+           {&plans_[task].order(), &first_order, &random, &given_[task]}) {
+        if (order->empty()) continue;
         for (std::size_t step = 1; step + 1 < steps.size(); ++step) {
           circuits.push_back(first_edges(*order, steps[step]));
         }
@@ -357,7 +373,9 @@ class Paths : public TaskAnalysis {
     Array& sum = statistics.sum(names.kept, {n_document_block, n_path_order, n_step});
     const auto add = [&](const std::vector<double>& margins, std::size_t order, std::size_t step) {
       for (std::size_t pair = 0; pair < run.count; ++pair) {
-        sum(block_of(run, pair), order, step) += margins[pair];
+        (order < n_path_order ? sum(block_of(run, pair), order, step)
+                              : statistics.sum(names.given, {n_document_block, n_step})(
+                                    block_of(run, pair), step)) += margins[pair];
       }
     };
     const std::vector<double> none = margins_in(circuits.front()),
@@ -365,7 +383,7 @@ class Paths : public TaskAnalysis {
                                   margins_of(sampled_.task, run,
                                              forward_.loss(forward_.run(sequences), sequences).nll);
     auto circuit = circuits.begin() + 1;
-    for (std::size_t order = 0; order < n_path_order; ++order) {
+    for (std::size_t order = 0; order < n_order(run.task); ++order) {
       add(none, order, 0);
       for (std::size_t step = 1; step + 1 < n_step; ++step)
         add(margins_in(*circuit++), order, step);
@@ -464,6 +482,7 @@ class Paths : public TaskAnalysis {
   const PathsOptions& options_;
   std::vector<Task> tasks_;
   std::vector<PairBatch> batches_;
+  std::vector<std::vector<Index>> given_;  // per task, the order of --paths-ordering
   Forward forward_;
   HeadAblation ablation_;
   IntegratedEdges gradient_;
@@ -486,7 +505,8 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t n_column = most_batch_columns(config.n_ctx), n_edge = graph.n_edge(),
                       n_task = run.n_task + (options.n_repeated > 0 ? 1 : 0),
                       n_exact = std::min<std::uint64_t>(options.n_exact, n_edge),
-                      n_circuit = n_path_order * circuit_steps(graph.n_edge()).size(),
+                      n_circuit = (n_path_order + (options.ordering.empty() ? 0 : 1)) *
+                                  circuit_steps(graph.n_edge()).size(),
                       most_circuit_columns = std::max<std::uint64_t>(
                           2 * config.n_ctx, CircuitForward::columns_at_once(config));
   // Of each task: sums of all edges; those of one batch and the resamples of one result; plans and

@@ -10,6 +10,7 @@ struct PathsOptions {
   std::string ablation = "mean";
   std::uint64_t n_pair = 32;  ///< 0: all
   std::uint64_t n_repeated = 100;
+  std::string ordering;  ///< file of a circuit; empty: none
 
   void declare(OptionTable& option) {
     option(n_step, {"paths-steps", "M",
@@ -28,6 +29,10 @@ struct PathsOptions {
             "number of pairs of each task, spread evenly, to ablate edges exactly and to run "
             "circuits on; effects by gradients are of all pairs",
             "all"});
+    option(ordering, {"paths-ordering", "FILE",
+                      "circuit_TASK.json of another tool, whose edges are also kept in its order, "
+                      "largest score first, on this task",
+                      "none"});
     option(n_repeated, {"paths-repeated", "N",
                         "number of pairs of the task of repeated random tokens, which is added to "
                         "those of --tasks; 0: none"});

@@ -86,6 +86,11 @@ const VariableTable path_variables{
      "kept; {replaced}; no value if the model "
      "is not shown to do the task (can_do)",
      circuit_discovery, by_pairs},
+    {"faithfulness_given", "task step", "1",
+     "faithfulness with the edges in the order of the file of --paths-ordering, largest |score| "
+     "first; {replaced}; no value for tasks that the file is not of, or if the model is not shown "
+     "to do the task (can_do)",
+     circuit_discovery, by_pairs},
     {"edge_margin", "task", "nats per pair",
      "margin with all edges minus margin with none; {replaced}; no value if the model is not shown "
      "to do the task (can_do)",
@@ -127,13 +132,31 @@ struct ExactValues {
   std::vector<Estimate> change;  ///< by edge
   std::vector<double> p, q;
   std::vector<Estimate> faithfulness;  ///< order x step
+  std::vector<Estimate> given;         ///< step, by the order of --paths-ordering
 };
+
+/// Faithfulness by order and step, from the sums of margins by block, order and step.
+std::vector<Estimate> faithfulness_of(const Array& kept, std::size_t n_step,
+                                      const Bootstrap& bootstrap) {
+  return bootstrap.estimates([&](const BootstrapCounts& weights) {
+    std::vector<double> margins = kept.weighted_sum(weights).values;
+    for (std::size_t first = 0; first < margins.size(); first += n_step) {
+      const auto of_order = std::span(margins).subspan(first, n_step);
+      const double none = of_order.front(), all = of_order.back();
+      for (double& kept_margin : of_order) {
+        kept_margin = all > none ? (kept_margin - none) / (all - none) : std::nan("");
+      }
+    }
+    return margins;
+  });
+}
 
 ExactValues exact_values(const Statistics& statistics, std::size_t task, std::size_t n_edge,
                          std::size_t n_step, double margin, const AnalysisSettings& settings) {
   const PathSums names(task);
   ExactValues values;
   values.faithfulness.resize(n_path_order * n_step);
+  values.given.resize(n_step);
   if (!statistics.has(names.n_exact)) return values;
   const Array n_pair = statistics.total(names.n_exact);
   const Bootstrap bootstrap =
@@ -153,18 +176,10 @@ ExactValues exact_values(const Statistics& statistics, std::size_t task, std::si
     values.q = benjamini_hochberg(values.p);
   }
   if (!statistics.has(names.kept)) return values;
-  const Array kept = statistics.total(names.kept);
-  values.faithfulness = bootstrap.estimates([&](const BootstrapCounts& weights) {
-    std::vector<double> margins = kept.weighted_sum(weights).values;
-    for (std::size_t order = 0; order < n_path_order; ++order) {
-      const auto of_order = std::span(margins).subspan(order * n_step, n_step);
-      const double none = of_order.front(), all = of_order.back();
-      for (double& kept_margin : of_order) {
-        kept_margin = all > none ? (kept_margin - none) / (all - none) : std::nan("");
-      }
-    }
-    return margins;
-  });
+  values.faithfulness = faithfulness_of(statistics.total(names.kept), n_step, bootstrap);
+  if (statistics.has(names.given)) {
+    values.given = faithfulness_of(statistics.total(names.given), n_step, bootstrap);
+  }
   return values;
 }
 
@@ -294,6 +309,7 @@ class PathsBuilder {
 
   void add_circuits() {
     add_replaced("faithfulness", exact_, &ExactValues::faithfulness);
+    if (!options_.ordering.empty()) add_replaced("faithfulness_given", exact_, &ExactValues::given);
     add_replaced("edge_margin", sizes_, &CircuitSize::edge_margin);
     add("circuit_edges_90", sizes_, &CircuitSize::fewest);
     std::vector<double> n_left;

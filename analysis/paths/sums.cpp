@@ -33,6 +33,7 @@ PathSums::PathSums(std::size_t task) : number_(" " + std::to_string(task)) {
   change = name("change");
   squared_change = name("squared_change");
   kept = name("kept");
+  given = name("given");
   pruned = name("pruned");
   n_judged = name("n_judged");
   pruned_margin = name("pruned_margin");

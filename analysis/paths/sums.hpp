@@ -35,6 +35,7 @@ struct PathSums {
   std::string change;          ///< block x exact edge, nats
   std::string squared_change;  ///< exact edge
   std::string kept;            ///< block x order x step, margins of circuits, nats
+  std::string given;           ///< block x step, the same for the order of --paths-ordering
   // Of the narrowing passes.
   std::string narrowed(int pass) const;  ///< block x point, margins of circuits, nats
   // Of the pruning pass.
