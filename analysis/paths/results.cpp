@@ -42,6 +42,10 @@ const VariableTable path_variables{
                       "whether the model is shown to do the task: the intervals of accuracy and "
                       "margin lie above one "
                       "half and 0; only then is its circuit looked for"),
+    Declaration::flag("replaced_by_position", "task", {"no", "yes"},
+                      "whether an ablated edge carries the node's mean at the token's position: "
+                      "--paths-ablation position_mean, and all sides of the task have one length "
+                      "of at most 64 tokens"),
     {"edge_first_order", "task node port", "nats per pair",
      "first-order effect on the margin of ablating the edge from a node to a port: mean over pairs "
      "of the sum over tokens of (what replaces the node's output - the output) times the gradient "
@@ -245,6 +249,8 @@ class PathsBuilder {
     add("accuracy", plans_, &PathPlan::accuracy);
     add("margin", plans_, &PathPlan::margin);
     add("can_do", plans_, &PathPlan::can_do);
+    add("replaced_by_position", tasks_,
+        [&](const Task& task) { return options_.n_position(task) > 1; });
   }
 
   void add_gradients() {
@@ -336,11 +342,17 @@ class PathsBuilder {
   void add(const char* name, const auto&... values) { group_.add(path_variables[name], values...); }
   /// A declaration that says what replaces a node's output.
   Declaration replaced(const char* name) const {
+    if (options_.ablation == "zero")
+      return path_variables[name].with("replaced", "replaced by zero");
+    const std::string mean =
+        "replaced by the node's mean over the tokens of the task's good and bad sides, position 0 "
+        "left out";
     return path_variables[name].with(
-        "replaced", options_.ablation == "zero"
-                        ? "replaced by zero"
-                        : "replaced by the node's mean over the tokens of the task's good and bad "
-                          "sides, position 0 left out");
+        "replaced", options_.ablation == "mean"
+                        ? mean
+                        : mean +
+                              ", or where replaced_by_position says so by its mean over the "
+                              "sides' tokens at the same position");
   }
   void add_replaced(const char* name, const auto&... values) {
     group_.add(replaced(name), values...);

@@ -111,7 +111,7 @@ class EdgesOf {
       weights.insert(weights.end(), good.size() - n_shared, -1.0F);
       weights.insert(weights.end(), bad.size() - n_shared, 1.0F);
     }
-    replacement = normal.matrix(model.config.d_model, graph.n_node(), 0.3F);
+    replacement = normal.matrix(model.config.d_model, graph.n_node() * n_position, 0.3F);
     LayerObserver* const observers[] = {&ablation};
     Forward(model).run(batch, observers);
   }
@@ -142,18 +142,23 @@ class EdgesOf {
     return effects;
   }
 
+  /// What replaces the output of a node at the first positions.
+  arma::mat replaced(Index u, Index n_token) const {
+    return widen(Matrix(replacement.cols(u * n_position, u * n_position + n_token - 1)));
+  }
+
   /// The port of an edge reads `scale` times the change by its ablation in addition.
   Read with_edge(Index edge, double scale) const {
     return [this, edge, scale, reader = graph.port_of(edge), u = graph.node_of(edge)](
                Index port, const std::vector<arma::mat>& nodes, const arma::vec& bias) {
       arma::mat stream = sum_of(nodes, bias);
       if (port != reader) return stream;
-      stream -= scale * nodes[u];
-      stream.each_col() += scale * widen(Vector(replacement.col(u)));
+      stream += scale * (replaced(u, stream.n_cols) - nodes[u]);
       return stream;
     };
   }
 
+  static constexpr Index n_position = 10;  // as many as the longest side has tokens
   Model model;
   EdgeGraph graph;
   std::vector<EdgePair> pairs;
@@ -283,9 +288,10 @@ TEST_F(Edges, FirstOrderEffectsAreTheSameForSequencesLongerThanAChunk) {
   LayerObserver* const observers[] = {&ablation};
   Forward(model).run(longer, observers);
   const std::vector<float> margin{-1, 1};
+  const Matrix same = Normal(9).matrix(model.config.d_model, graph.n_node(), 0.3F);
   std::vector<double> whole(graph.n_edge(), 0), parts(graph.n_edge(), 0);
   const auto run = [&](const std::vector<Index>& groups, std::vector<double>& sum) {
-    EdgeGradient(model).run(ablation.activations(), longer, margin, replacement, groups,
+    EdgeGradient(model).run(ablation.activations(), longer, margin, same, groups,
                             [&](Index, std::span<const float> effects) {
                               for (Index edge = 0; edge < effects.size(); ++edge) {
                                 sum[edge] += static_cast<double>(effects[edge]);
@@ -337,7 +343,7 @@ TEST_P(EdgesOfEveryArchitecture, CircuitsAgreeWithDoublePrecision) {
               if (kept[graph.edge(u, port)] != 0) {
                 stream += nodes[u];
               } else {
-                stream.each_col() += widen(Vector(replacement.col(u)));
+                stream += replaced(u, stream.n_cols);
               }
             }
             return stream;
@@ -363,6 +369,11 @@ TEST_F(Edges, CountsThatDoNotFitAreRefused) {
   EXPECT_EQ(test::message_of<ShapeError>(
                 [&] { CircuitForward(model).run(batch, Matrix(model.config.d_model, 2), kept); }),
             "columns of the replacement of nodes: expected 16, got 2");
+  const std::vector<unsigned char> none(graph.n_edge(), 0);
+  EXPECT_EQ(test::message_of<ShapeError>([&] {
+              CircuitForward(model).run(batch, replacement.head_cols(4 * graph.n_node()), none);
+            }),
+            "positions of the replacement of nodes: expected more than 4, got 4");
 }
 
 // What an edge's ablation adds to the stream, added there, is a head's ablation if the head has no
