@@ -42,6 +42,14 @@ const VariableTable correlation_variables{
     {"output_share", "layer head", "1",
      "share of the squared norm of the layer's summed head outputs that lies along this head's "
      "output; the heads of a layer sum to 1, and a head that works against the others is negative"},
+    {"output_overlap", "", "1",
+     "of the absolute inner products of heads' outputs in residual space, a head with itself "
+     "included, the share between different heads; mean over layers; 0 before W_O",
+     own_definition, by_documents},
+    {"output_overlap_difference", "", "1",
+     "output_overlap less its mean over untrained models; documents and untrained models are "
+     "resampled",
+     own_definition, by_documents},
     {"mean_abs_cosine", "space layer", "cosine", "mean over pairs of different heads of |cosine|",
      own_definition, by_documents},
     {"mean_abs_cosine_mean", "", "cosine", "mean over layers of mean_abs_cosine in residual space",
@@ -92,6 +100,18 @@ std::vector<double> mean_abs_cosines(const BlockProducts& blocks, const Bootstra
     }
   }
   return means;
+}
+
+/// Mean over layers of the share of heads' absolute inner products in residual space that is
+/// between different heads.
+double output_overlap(const BlockProducts& blocks, const BootstrapCounts& weights) {
+  const Array total = total_products(blocks[1], weights);
+  std::vector<double> shares;
+  for (Index layer = 0; layer < total.shape[0]; ++layer) {
+    const arma::mat sizes = arma::abs(total.matrix(layer));
+    shares.push_back(1 - arma::trace(sizes) / arma::accu(sizes));
+  }
+  return mean_of_numbers(shares);
 }
 
 /// Mean over the residual-space half of the values.
@@ -224,25 +244,41 @@ Claim low_correlation_claim(const Estimate& mean_cosine) {
   return claim;
 }
 
-Claim mixing_claim(const Estimate& mean_cosine, const ResultsGroup& group) {
+constexpr const char* mixing_statement =
+    "W_O mixes heads: their outputs, separate before it, overlap more after it than in an "
+    "untrained "
+    "model.";
+
+/// Undecided until untrained models are compared (settle_mixing).
+Claim mixing_claim(const Estimate& overlap, const ResultsGroup& group) {
   const Array& share = group.values("output_share");
   const auto [least, most] = std::minmax_element(share.values.begin(), share.values.end());
-  constexpr double mixed = 0.01;
   Claim claim;
   claim.number = 10;
   claim.source = "Elhage et al. 2021";
-  claim.statement =
-      "W_O mixes heads: outputs that lie in separate coordinates before it overlap after it.";
+  claim.statement = mixing_statement;
   claim.effect_name =
-      "mean |cosine| of different heads' outputs after W_O (before it, concatenated, it is 0)";
-  claim.effect = mean_cosine;
-  claim.verdict = verdict_of(mean_cosine, Side::above, mixed);
+      "share of the inner products of heads' outputs after W_O that is between different heads";
+  claim.effect = overlap;
   claim.evidence =
-      "Concatenated, the heads' outputs are orthogonal by construction; after W_O their mean "
-      "absolute cosine is " +
-      number_text(mean_cosine.value, 3) + ", and one head accounts for between " + percent(*least) +
-      " and " + percent(*most) + " of its layer's output.";
+      "Concatenated, the heads' outputs are orthogonal; after W_O " + percent(overlap.value) +
+      " of their absolute inner products are between different heads, and one head accounts for "
+      "between " +
+      percent(*least) + " and " + percent(*most) +
+      " of its layer's output. Untrained models (--control random) put the claim to the test.";
   return claim;
+}
+
+/// Puts the claim to the test against untrained models.
+/// @param difference  of output_overlap, trained less untrained.
+void settle_mixing(const Estimate& difference, std::size_t n_control, ResultsGroup& group) {
+  Claim& claim = *std::ranges::find(group.claims, mixing_statement, &Claim::statement);
+  claim.effect_name += ", trained less untrained";
+  claim.effect = difference;
+  if (n_control >= least_controls) claim.verdict = verdict_of(difference, Side::above, 0);
+  claim.evidence += " That differs by " + number_text(difference.value, 3) + " from the mean of " +
+                    count_text(n_control, "untrained model") +
+                    "; it holds when the interval lies above 0.";
 }
 
 std::string summary_text(const ResultsGroup& group, const Estimate& mean_cosine) {
@@ -301,9 +337,16 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
       [&](const BootstrapCounts& weights) { return mean_abs_cosines(blocks, weights); });
   for (Estimate& mean : means) mean = within(std::move(mean), 0, 1);
   add_by_layer_and_mean("mean_abs_cosine", means, group);
+  const Estimate overlap = within(Bootstrap::of_documents(statistics.total("n_document").values,
+                                                          settings.n_bootstrap, settings.seed)
+                                      .estimates([&](const BootstrapCounts& weights) {
+                                        return std::vector<double>{output_overlap(blocks, weights)};
+                                      })[0],
+                                  0, 1);
+  group.add(variables["output_overlap"], std::vector<Estimate>{overlap});
   add_distances(statistics, settings.seed, group);
   group.claims.push_back(low_correlation_claim(means.back()));
-  group.claims.push_back(mixing_claim(means.back(), group));
+  group.claims.push_back(mixing_claim(overlap, group));
   group.summary = summary_text(group, means.back());
   return group;
 }
@@ -329,7 +372,8 @@ void add_control_comparison(const Statistics& statistics,
   };
   const Bootstrap documents = bootstrap_over(statistics.total("n_document").values),
                   control_documents = bootstrap_over(controls.front().at("n_document").values);
-  // Trained minus the mean of `chosen` untrained models, and the mean of that over layers.
+  // Trained minus the mean of `chosen` untrained models: cosines, their mean over layers, and
+  // output_overlap.
   const auto differences = [&](const BootstrapCounts& weights,
                                const BootstrapCounts& control_weights,
                                const std::vector<std::size_t>& chosen) {
@@ -341,6 +385,12 @@ void add_control_comparison(const Statistics& statistics,
       }
     }
     values.push_back(residual_mean(values));
+    double overlap = output_overlap(trained, weights);
+    for (const std::size_t control : chosen) {
+      overlap -=
+          output_overlap(untrained[control], control_weights) / static_cast<double>(chosen.size());
+    }
+    values.push_back(overlap);
     return values;
   };
   std::vector<std::size_t> every(controls.size());
@@ -365,7 +415,11 @@ void add_control_comparison(const Statistics& statistics,
     estimates.push_back(bootstrap_estimate(whole[j], std::move(samples[j])));
   }
 
-  const std::size_t n_layer = (whole.size() - 1) / 2;
+  const Estimate overlap_difference = std::move(estimates.back());
+  estimates.pop_back();
+  group.add(variables["output_overlap_difference"], std::vector<Estimate>{overlap_difference});
+  settle_mixing(overlap_difference, controls.size(), group);
+  const std::size_t n_layer = estimates.size() / 2;
   Array of_control({controls.size(), 2, n_layer});
   for (std::size_t control = 0; control < controls.size(); ++control) {
     const std::vector<double> values = mean_abs_cosines(untrained[control], {});

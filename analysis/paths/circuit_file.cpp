@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file_names.hpp"
-#include "base/head_range.hpp"
 #include "files/pending_file.hpp"
+#include "paths/exchange_names.hpp"
 
 namespace headscope {
 namespace {
@@ -17,31 +17,6 @@ using nlohmann::json;
 
 /// As `write_circuits` begins a file: keys sorted, no spaces.
 constexpr std::string_view circuit_file_start = R"({"cfg":{"d_model":)";
-
-/// `a3.h2` of `L3H2`, `m3` of `MLP3`, `input` of `embed`; `logits` is the same.
-std::string exchange_name(const std::string& node) {
-  if (node == "embed") return "input";
-  if (node.starts_with("MLP")) return "m" + node.substr(3);
-  if (!node.starts_with('L')) return node;
-  const std::size_t head = node.find('H');
-  return "a" + node.substr(1, head - 1) + ".h" + node.substr(head + 1);
-}
-
-/// A place where an edge ends: its node, and `<q>`, `<k>`, `<v>` or nothing.
-struct EdgeEnd {
-  std::string node, input;
-};
-
-/// Of a port, an end for each head that reads by it.
-std::vector<EdgeEnd> ends_of(const std::string& port) {
-  const std::size_t dot = port.rfind('.');
-  const std::string input = dot == std::string::npos ? "" : "<" + port.substr(dot + 1) + ">";
-  std::vector<EdgeEnd> ends;
-  for (const std::string& name : heads_in(port.substr(0, dot))) {
-    ends.push_back({exchange_name(name), input});
-  }
-  return ends;
-}
 
 json config_json(const Results& results) {
   const ResultsGroup& group = results.group("paths");
@@ -70,8 +45,8 @@ std::string circuit_json(const Results& results, std::size_t task) {
       const bool in_graph = member(node, port) == 1;
       const std::string from = exchange_name(nodes[node]);
       for (const EdgeEnd& end : ends) {
-        edge_list[from + "->" + end.node + end.input] = {{"score", score(node, port)},
-                                                         {"in_graph", in_graph}};
+        edge_list[exchange_edge(from, end)] = {{"score", score(node, port)},
+                                               {"in_graph", in_graph}};
         if (!in_graph) continue;
         node_list[from]["in_graph"] = true;
         node_list[end.node]["in_graph"] = true;

@@ -170,6 +170,16 @@ Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::siz
       line.keep_intervals_of_all();
       panel.series.push_back(std::move(line));
     }
+    if (group.has("faithfulness_given")) {
+      Series line{.label = "order of the file of --paths-ordering"};
+      for (std::size_t step = 1; step < steps.size(); ++step) {
+        const Estimate share =
+            group.variable("faithfulness_given").estimate(task * steps.size() + step);
+        if (!std::isnan(share.value)) line.add(steps[step], share);
+      }
+      line.keep_intervals_of_all();
+      if (!line.x.empty()) panel.series.push_back(std::move(line));
+    }
     panels.push_back(std::move(panel));
   }
   panels.resize(panels_in_whole_rows(panels.size()));

@@ -13,6 +13,7 @@
 #include "pair_batches.hpp"
 #include "paths/circuit_size.hpp"
 #include "paths/integrated.hpp"
+#include "paths/ordering.hpp"
 #include "paths/pruning.hpp"
 #include "paths/repeated_tokens.hpp"
 #include "paths/results.hpp"
@@ -65,6 +66,12 @@ class Paths : public TaskAnalysis {
                                             options_.n_repeated, settings_.seed));
     }
     batches_ = pair_batches(tasks_);
+    given_.resize(tasks_.size());
+    if (options_.ordering.empty()) return;
+    std::vector<std::string> names;
+    for (const Task& task : tasks_) names.push_back(task.name);
+    given_[task_of_circuit(options_.ordering, names)] =
+        read_edge_order(options_.ordering, model_.config);
   }
 
   std::uint64_t n_batch() const override { return batches_.size(); }
@@ -102,10 +109,12 @@ class Paths : public TaskAnalysis {
     const double share = static_cast<double>(n_sampled) /
                          static_cast<double>(std::max<std::size_t>(1, batches_[batch].count));
     const double n_variant =
-        pass == exact_pass ? 0.5 * static_cast<double>(options_.n_exact) +
-                                 static_cast<double>(
-                                     n_path_order * (circuit_steps(graph_.n_edge()).size() - 2) + 2)
-                           : static_cast<double>(CircuitSize::n_point(graph_.n_edge()));
+        pass == exact_pass
+            ? 0.5 * static_cast<double>(options_.n_exact) +
+                  static_cast<double>(n_order(batches_[batch].task) *
+                                          (circuit_steps(graph_.n_edge()).size() - 2) +
+                                      2)
+            : static_cast<double>(CircuitSize::n_point(graph_.n_edge()));
     return n_token * share * n_variant;
   }
 
@@ -164,6 +173,11 @@ class Paths : public TaskAnalysis {
     return runs;
   }
 
+  /// Orders of edges in which a task's circuits are run.
+  std::size_t n_order(std::size_t task) const {
+    return n_path_order + (given_[task].empty() ? 0 : 1);
+  }
+
   PairBatch task_batch(std::size_t task) const { return {task, 0, tasks_[task].pairs.size(), 0}; }
 
   bool is_first_of_task(std::uint64_t batch) const {
@@ -181,24 +195,27 @@ class Paths : public TaskAnalysis {
     const SequenceBatch sequences = sequences_of(task, batch, true);
     const std::vector<double> times = token_counts(task, batch);
     const PathSums names(batch.task);
+    const Index n_place = options_.n_position(task);
+    const std::vector<Place> places = places_of(sequences, times, n_place);
     const Index d_model = model_.config.d_model, d_z = model_.config.d_z(),
                 n_layer = model_.config.n_layer;
-    Array &embed = statistics.sum(names.embed, {d_model}),
+    Array &embed = statistics.sum(names.embed, {n_place, d_model}),
           &token = statistics.sum(names.token, {d_model}),
-          &z = statistics.sum(names.z, {n_layer, d_z}),
-          &mlp = statistics.sum(names.mlp, {n_layer, d_model});
+          &z = statistics.sum(names.z, {n_place, n_layer, d_z}),
+          &mlp = statistics.sum(names.mlp, {n_place, n_layer, d_model});
     LayerFunction sums([&](const LayerView& view) {
       const Vector& b_out = model_.layers[view.layer].b_out;
       for (Index t = 0; t < view.n_token; ++t) {
+        const auto [place, count] = places[t];
         for (Index i = 0; i < d_model; ++i) {
-          if (view.layer == 0) embed(i) += times[t] * static_cast<double>(view.resid_pre(i, t));
+          if (view.layer == 0) embed(place, i) += count * static_cast<double>(view.resid_pre(i, t));
           const double written = static_cast<double>(view.resid_post(i, t)) -
                                  static_cast<double>(view.resid_mid(i, t)) -
                                  (b_out.is_empty() ? 0.0 : static_cast<double>(b_out(i)));
-          mlp(view.layer, i) += times[t] * written;
+          mlp(place, view.layer, i) += count * written;
         }
         for (Index i = 0; i < d_z; ++i) {
-          z(view.layer, i) += times[t] * static_cast<double>(view.z(i, t));
+          z(place, view.layer, i) += count * static_cast<double>(view.z(i, t));
         }
       }
     });
@@ -208,37 +225,69 @@ class Paths : public TaskAnalysis {
     }
     LayerObserver* const observers[] = {&sums};
     forward_.run(sequences, observers);
-    double& n_token = statistics.sum(names.n_token, {1})(0);
-    for (const double each : times) n_token += each;
+    Array &n_token = statistics.sum(names.n_token, {1}),
+          &n_at_place = statistics.sum(names.n_at_place, {n_place});
+    for (const double each : times) n_token(0) += each;
+    for (const Place& each : places) n_at_place(each.position) += each.count;
     return sequences.n_column();
+  }
+
+  /// Where a column counts in the means of nodes, and how often.
+  struct Place {
+    Index position;
+    double count;
+  };
+
+  /// @param times  of columns after position 0; by position, position 0 counts for both sides.
+  static std::vector<Place> places_of(const SequenceBatch& batch, const std::vector<double>& times,
+                                      Index n_place) {
+    std::vector<Place> places(times.size());
+    for (const SequenceBatch::Sequence& sequence : batch.sequences) {
+      for (Index t = 0; t < sequence.count; ++t) {
+        const Index column = sequence.first + t, position = sequence.prefix_count + t;
+        if (n_place == 1) {
+          places[column] = {0, times[column]};
+        } else {
+          places[column] = {position, position == 0 ? 2 : times[column]};
+        }
+      }
+    }
+    return places;
   }
 
   void read_means(const Statistics& earlier) {
     const ModelConfig& config = model_.config;
     const Index d_model = config.d_model, d_head = config.d_head();
-    replacement_.assign(tasks_.size(), Matrix(d_model, graph_.n_node(), arma::fill::zeros));
+    replacement_.assign(tasks_.size(), Matrix());
     mean_token_.assign(tasks_.size(), Vector(d_model, arma::fill::zeros));
     for (std::size_t task = 0; task < tasks_.size(); ++task) {
       const PathSums names(task);
+      const Index n_place = options_.n_position(tasks_[task]);
+      replacement_[task].zeros(d_model, graph_.n_node() * n_place);
       if (!earlier.has(names.n_token)) continue;
-      const double count = earlier.total(names.n_token)(0);
       const Array embed = earlier.total(names.embed), z = earlier.total(names.z),
                   mlp = earlier.total(names.mlp);
       Matrix& means = replacement_[task];
-      const auto mean_of = [&](const Array& sums, Index first, Index n) {
+      const auto mean_of = [](const Array& sums, Index first, Index n, double count) {
         Vector mean(n);
         for (Index i = 0; i < n; ++i) mean(i) = static_cast<float>(sums.values[first + i] / count);
         return mean;
       };
-      mean_token_[task] = mean_of(earlier.total(names.token), 0, d_model);
+      mean_token_[task] =
+          mean_of(earlier.total(names.token), 0, d_model, earlier.total(names.n_token)(0));
       if (options_.ablation == "zero") continue;
-      means.col(EdgeGraph::embed) = mean_of(embed, 0, d_model);
-      for (Index l = 0; l < config.n_layer; ++l) {
-        means.col(graph_.mlp(l)) = mean_of(mlp, l * d_model, d_model);
-        for (Index h = 0; h < config.n_head; ++h) {
-          means.col(graph_.head(l, h)) =
-              model_.layers[l].W_O.cols(h * d_head, (h + 1) * d_head - 1) *
-              mean_of(z, l * config.d_z() + h * d_head, d_head);
+      const Array n_at_place = earlier.total(names.n_at_place);
+      for (Index place = 0; place < n_place; ++place) {
+        const double count = n_at_place(place);
+        const auto by = [&](Index node) { return means.col(node * n_place + place); };
+        by(EdgeGraph::embed) = mean_of(embed, place * d_model, d_model, count);
+        for (Index l = 0; l < config.n_layer; ++l) {
+          const Index layer = place * config.n_layer + l;
+          by(graph_.mlp(l)) = mean_of(mlp, layer * d_model, d_model, count);
+          for (Index h = 0; h < config.n_head; ++h) {
+            by(graph_.head(l, h)) = model_.layers[l].W_O.cols(h * d_head, (h + 1) * d_head - 1) *
+                                    mean_of(z, layer * config.d_z() + h * d_head, d_head, count);
+          }
         }
       }
     }
@@ -322,7 +371,9 @@ class Paths : public TaskAnalysis {
                                random = random_edges(graph_.n_edge(), task, settings_.seed),
                                steps = circuit_steps(graph_.n_edge());
       circuits.push_back(first_edges(random, 0));
-      for (const std::vector<Index>* order : {&plans_[task].order(), &first_order, &random}) {
+      for (const std::vector<Index>* order :
+           {&plans_[task].order(), &first_order, &random, &given_[task]}) {
+        if (order->empty()) continue;
         for (std::size_t step = 1; step + 1 < steps.size(); ++step) {
           circuits.push_back(first_edges(*order, steps[step]));
         }
@@ -357,7 +408,9 @@ class Paths : public TaskAnalysis {
     Array& sum = statistics.sum(names.kept, {n_document_block, n_path_order, n_step});
     const auto add = [&](const std::vector<double>& margins, std::size_t order, std::size_t step) {
       for (std::size_t pair = 0; pair < run.count; ++pair) {
-        sum(block_of(run, pair), order, step) += margins[pair];
+        (order < n_path_order ? sum(block_of(run, pair), order, step)
+                              : statistics.sum(names.given, {n_document_block, n_step})(
+                                    block_of(run, pair), step)) += margins[pair];
       }
     };
     const std::vector<double> none = margins_in(circuits.front()),
@@ -365,7 +418,7 @@ class Paths : public TaskAnalysis {
                                   margins_of(sampled_.task, run,
                                              forward_.loss(forward_.run(sequences), sequences).nll);
     auto circuit = circuits.begin() + 1;
-    for (std::size_t order = 0; order < n_path_order; ++order) {
+    for (std::size_t order = 0; order < n_order(run.task); ++order) {
       add(none, order, 0);
       for (std::size_t step = 1; step + 1 < n_step; ++step)
         add(margins_in(*circuit++), order, step);
@@ -464,6 +517,7 @@ class Paths : public TaskAnalysis {
   const PathsOptions& options_;
   std::vector<Task> tasks_;
   std::vector<PairBatch> batches_;
+  std::vector<std::vector<Index>> given_;  // per task, the order of --paths-ordering
   Forward forward_;
   HeadAblation ablation_;
   IntegratedEdges gradient_;
@@ -486,7 +540,11 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t n_column = most_batch_columns(config.n_ctx), n_edge = graph.n_edge(),
                       n_task = run.n_task + (options.n_repeated > 0 ? 1 : 0),
                       n_exact = std::min<std::uint64_t>(options.n_exact, n_edge),
-                      n_circuit = n_path_order * circuit_steps(graph.n_edge()).size(),
+                      n_place = options.ablation != "position_mean"
+                                    ? 1
+                                    : std::min(config.n_ctx, PathsOptions::most_position),
+                      n_circuit = (n_path_order + (options.ordering.empty() ? 0 : 1)) *
+                                  circuit_steps(graph.n_edge()).size(),
                       most_circuit_columns = std::max<std::uint64_t>(
                           2 * config.n_ctx, CircuitForward::columns_at_once(config));
   // Of each task: sums of all edges; those of one batch and the resamples of one result; plans and
@@ -495,12 +553,12 @@ std::uint64_t memory(const RunShape& run) {
                       by_block = n_document_block * (n_exact + n_circuit + n_narrowing + 8),
                       of_task = 3 * n_edge * (Statistics::added_bytes + sizeof(float)) +
                                 n_edge * Statistics::sum_bytes +
-                                (by_block + (config.n_layer + 2) * config.d_model +
-                                 config.n_layer * config.d_z()) *
+                                (by_block + n_place * ((config.n_layer + 2) * config.d_model +
+                                                       config.n_layer * config.d_z())) *
                                     Statistics::sum_bytes +
                                 12 * n_edge * sizeof(double) +
                                 5 * graph.n_node() * graph.n_port() * sizeof(double) +
-                                (graph.n_node() + 1) * config.d_model * sizeof(float);
+                                (n_place * graph.n_node() + 1) * config.d_model * sizeof(float);
   const Engines engines = run.settings.engines;
   return Forward::bytes(config, n_column, false) +
          Forward::loss_bytes(config, n_column, run.n_thread) +

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
+
 #include "headscope/analysis.hpp"
+#include "headscope/tasks.hpp"
 
 namespace headscope {
 
@@ -10,6 +13,7 @@ struct PathsOptions {
   std::string ablation = "mean";
   std::uint64_t n_pair = 32;  ///< 0: all
   std::uint64_t n_repeated = 100;
+  std::string ordering;  ///< file of a circuit; empty: none
 
   void declare(OptionTable& option) {
     option(n_step, {"paths-steps", "M",
@@ -19,18 +23,37 @@ struct PathsOptions {
     option(n_exact, {"paths-exact", "N",
                      "number of edges of each task, the largest by their integrated effect, to "
                      "ablate exactly"});
-    option(ablation, {"paths-ablation", "KIND",
-                      "what replaces the output of a node where an edge is ablated: zero, or mean, "
-                      "its mean over the task's tokens"})
-        .choices = {"zero", "mean"};
+    option(ablation,
+           {"paths-ablation", "KIND",
+            "what replaces the output of a node where an edge is ablated: zero; mean, its "
+            "mean over the task's tokens; or position_mean, its mean at the token's "
+            "position, on tasks whose sides are all as long and have at most 64 tokens, "
+            "else as mean"})
+        .choices = {"zero", "mean", "position_mean"};
     option(n_pair,
            {"paths-pairs", "N",
             "number of pairs of each task, spread evenly, to ablate edges exactly and to run "
             "circuits on; effects by gradients are of all pairs",
             "all"});
+    option(ordering, {"paths-ordering", "FILE",
+                      "circuit_TASK.json of another tool, whose edges are also kept in its order, "
+                      "largest score first, on this task",
+                      "none"});
     option(n_repeated, {"paths-repeated", "N",
                         "number of pairs of the task of repeated random tokens, which is added to "
                         "those of --tasks; 0: none"});
+  }
+  /// Tokens of a task's sides, at most, for means by position.
+  static constexpr Index most_position = 64;
+  /// Positions at which a task's nodes are averaged apart: all of its sides, 1 if all tokens after
+  /// position 0 are averaged together.
+  Index n_position(const Task& task) const {
+    if (ablation != "position_mean" || task.pairs.empty()) return 1;
+    const Index length = task.pairs.front().good.size();
+    const bool has_one_length = std::ranges::all_of(task.pairs, [&](const TaskPair& pair) {
+      return pair.good.size() == length && pair.bad.size() == length;
+    });
+    return has_one_length && length <= most_position ? length : 1;
   }
   /// Whether pair i of n is among those ablated exactly.
   bool runs_pair(std::uint64_t i, std::uint64_t n) const {

@@ -42,6 +42,10 @@ const VariableTable path_variables{
                       "whether the model is shown to do the task: the intervals of accuracy and "
                       "margin lie above one "
                       "half and 0; only then is its circuit looked for"),
+    Declaration::flag("replaced_by_position", "task", {"no", "yes"},
+                      "whether an ablated edge carries the node's mean at the token's position: "
+                      "--paths-ablation position_mean, and all sides of the task have one length "
+                      "of at most 64 tokens"),
     {"edge_first_order", "task node port", "nats per pair",
      "first-order effect on the margin of ablating the edge from a node to a port: mean over pairs "
      "of the sum over tokens of (what replaces the node's output - the output) times the gradient "
@@ -86,6 +90,11 @@ const VariableTable path_variables{
      "kept; {replaced}; no value if the model "
      "is not shown to do the task (can_do)",
      circuit_discovery, by_pairs},
+    {"faithfulness_given", "task step", "1",
+     "faithfulness with the edges in the order of the file of --paths-ordering, largest |score| "
+     "first; {replaced}; no value for tasks that the file is not of, or if the model is not shown "
+     "to do the task (can_do)",
+     circuit_discovery, by_pairs},
     {"edge_margin", "task", "nats per pair",
      "margin with all edges minus margin with none; {replaced}; no value if the model is not shown "
      "to do the task (can_do)",
@@ -127,13 +136,31 @@ struct ExactValues {
   std::vector<Estimate> change;  ///< by edge
   std::vector<double> p, q;
   std::vector<Estimate> faithfulness;  ///< order x step
+  std::vector<Estimate> given;         ///< step, by the order of --paths-ordering
 };
+
+/// Faithfulness by order and step, from the sums of margins by block, order and step.
+std::vector<Estimate> faithfulness_of(const Array& kept, std::size_t n_step,
+                                      const Bootstrap& bootstrap) {
+  return bootstrap.estimates([&](const BootstrapCounts& weights) {
+    std::vector<double> margins = kept.weighted_sum(weights).values;
+    for (std::size_t first = 0; first < margins.size(); first += n_step) {
+      const auto of_order = std::span(margins).subspan(first, n_step);
+      const double none = of_order.front(), all = of_order.back();
+      for (double& kept_margin : of_order) {
+        kept_margin = all > none ? (kept_margin - none) / (all - none) : std::nan("");
+      }
+    }
+    return margins;
+  });
+}
 
 ExactValues exact_values(const Statistics& statistics, std::size_t task, std::size_t n_edge,
                          std::size_t n_step, double margin, const AnalysisSettings& settings) {
   const PathSums names(task);
   ExactValues values;
   values.faithfulness.resize(n_path_order * n_step);
+  values.given.resize(n_step);
   if (!statistics.has(names.n_exact)) return values;
   const Array n_pair = statistics.total(names.n_exact);
   const Bootstrap bootstrap =
@@ -153,18 +180,10 @@ ExactValues exact_values(const Statistics& statistics, std::size_t task, std::si
     values.q = benjamini_hochberg(values.p);
   }
   if (!statistics.has(names.kept)) return values;
-  const Array kept = statistics.total(names.kept);
-  values.faithfulness = bootstrap.estimates([&](const BootstrapCounts& weights) {
-    std::vector<double> margins = kept.weighted_sum(weights).values;
-    for (std::size_t order = 0; order < n_path_order; ++order) {
-      const auto of_order = std::span(margins).subspan(order * n_step, n_step);
-      const double none = of_order.front(), all = of_order.back();
-      for (double& kept_margin : of_order) {
-        kept_margin = all > none ? (kept_margin - none) / (all - none) : std::nan("");
-      }
-    }
-    return margins;
-  });
+  values.faithfulness = faithfulness_of(statistics.total(names.kept), n_step, bootstrap);
+  if (statistics.has(names.given)) {
+    values.given = faithfulness_of(statistics.total(names.given), n_step, bootstrap);
+  }
   return values;
 }
 
@@ -230,6 +249,8 @@ class PathsBuilder {
     add("accuracy", plans_, &PathPlan::accuracy);
     add("margin", plans_, &PathPlan::margin);
     add("can_do", plans_, &PathPlan::can_do);
+    add("replaced_by_position", tasks_,
+        [&](const Task& task) { return options_.n_position(task) > 1; });
   }
 
   void add_gradients() {
@@ -294,6 +315,7 @@ class PathsBuilder {
 
   void add_circuits() {
     add_replaced("faithfulness", exact_, &ExactValues::faithfulness);
+    if (!options_.ordering.empty()) add_replaced("faithfulness_given", exact_, &ExactValues::given);
     add_replaced("edge_margin", sizes_, &CircuitSize::edge_margin);
     add("circuit_edges_90", sizes_, &CircuitSize::fewest);
     std::vector<double> n_left;
@@ -320,11 +342,17 @@ class PathsBuilder {
   void add(const char* name, const auto&... values) { group_.add(path_variables[name], values...); }
   /// A declaration that says what replaces a node's output.
   Declaration replaced(const char* name) const {
+    if (options_.ablation == "zero")
+      return path_variables[name].with("replaced", "replaced by zero");
+    const std::string mean =
+        "replaced by the node's mean over the tokens of the task's good and bad sides, position 0 "
+        "left out";
     return path_variables[name].with(
-        "replaced", options_.ablation == "zero"
-                        ? "replaced by zero"
-                        : "replaced by the node's mean over the tokens of the task's good and bad "
-                          "sides, position 0 left out");
+        "replaced", options_.ablation == "mean"
+                        ? mean
+                        : mean +
+                              ", or where replaced_by_position says so by its mean over the "
+                              "sides' tokens at the same position");
   }
   void add_replaced(const char* name, const auto&... values) {
     group_.add(replaced(name), values...);

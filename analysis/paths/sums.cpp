@@ -23,6 +23,7 @@ PathSums::PathSums(std::size_t task) : number_(" " + std::to_string(task)) {
   z = name("z");
   mlp = name("mlp");
   n_token = name("n_token");
+  n_at_place = name("n_at_place");
   n_pair = name("n_pair");
   margin = name("margin");
   correct = name("correct");
@@ -33,6 +34,7 @@ PathSums::PathSums(std::size_t task) : number_(" " + std::to_string(task)) {
   change = name("change");
   squared_change = name("squared_change");
   kept = name("kept");
+  given = name("given");
   pruned = name("pruned");
   n_judged = name("n_judged");
   pruned_margin = name("pruned_margin");

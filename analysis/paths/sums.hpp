@@ -20,12 +20,14 @@ inline constexpr std::size_t n_path_order = 3;  ///< integrated, first_order, ra
 struct PathSums {
   explicit PathSums(std::size_t task);
 
-  // Of the first pass, over the tokens of both sides after position 0.
-  std::string embed;    ///< d_model
-  std::string token;    ///< d_model, token embeddings
-  std::string z;        ///< layer x d_model
-  std::string mlp;      ///< layer x d_model, without b_out
-  std::string n_token;  ///< 1
+  // Of the first pass, over the tokens of both sides after position 0. Place: the position with
+  // means by position, position 0 included; else one for all.
+  std::string embed;       ///< place x d_model
+  std::string token;       ///< d_model, token embeddings
+  std::string z;           ///< place x layer x d_z
+  std::string mlp;         ///< place x layer x d_model, without b_out
+  std::string n_token;     ///< 1
+  std::string n_at_place;  ///< place, tokens
   // Of the second pass; block: document_block of the pair.
   std::string n_pair, margin, correct;  ///< block
   std::string first_order, integrated;  ///< edge, nats
@@ -35,6 +37,7 @@ struct PathSums {
   std::string change;          ///< block x exact edge, nats
   std::string squared_change;  ///< exact edge
   std::string kept;            ///< block x order x step, margins of circuits, nats
+  std::string given;           ///< block x step, the same for the order of --paths-ordering
   // Of the narrowing passes.
   std::string narrowed(int pass) const;  ///< block x point, margins of circuits, nats
   // Of the pruning pass.

@@ -69,8 +69,10 @@ std::string phases_line(const ResultsGroup& group) {
   // The variance of the estimate is s2 (1 - r2) / n_ablated + s2 r2 / n_first_order.
   const double as_good_as = 1 / ((1 - median) / n_ablated + median / n_first_order);
   return text + ". From document to document they agree with a median r² over heads of " +
-         decimals(median, 2) + ": the intervals are about as wide as those of ablation on " +
-         number_text(std::floor(as_good_as), 0) + " documents.";
+         decimals(median, 2) + ": by this r² the standard errors are those of ablation on " +
+         number_text(std::floor(as_good_as), 0) +
+         " documents. The intervals are about all text of which the documents are a sample, not "
+         "about these documents alone.";
 }
 
 Description description(const Results& results) {

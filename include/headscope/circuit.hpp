@@ -33,7 +33,8 @@ class CircuitForward {
   CircuitForward(const CircuitForward&) = delete;
   CircuitForward& operator=(const CircuitForward&) = delete;
 
-  /// @param replacement  d_model x n_node, for all tokens.
+  /// @param replacement  d_model x n_node, for all tokens; or d_model x (n_node n_position), the
+  ///                     positions of a node side by side.
   /// @param kept         by EdgeGraph::edge, 1 for the edges that are kept.
   /// @return             losses of the batch's predictions, in their order.
   /// @throws ShapeError if counts differ, or a token or the batch does not fit the model.

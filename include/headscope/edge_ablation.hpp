@@ -24,7 +24,7 @@ class EdgeAblation {
 
   /// @param clean        has observed the batch.
   /// @param edges        by EdgeGraph::edge, in any order.
-  /// @param replacement  d_model x n_node: what each node's output is replaced by, for all tokens.
+  /// @param replacement  what each node's output is replaced by, as in CircuitForward::run.
   /// @return             one per edge: losses of the batch's predictions, in their order.
   /// @throws ShapeError if counts differ or there is no such edge.
   std::vector<TokenLoss> losses(HeadAblation& clean, const SequenceBatch& batch,

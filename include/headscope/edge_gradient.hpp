@@ -36,7 +36,7 @@ class EdgeGradient {
 
   /// @param clean        HeadAblation::activations() of the batch: u is what its nodes write.
   /// @param weights      of the negative log likelihoods of the predictions in L, one each.
-  /// @param replacement  d_model x n_node: what each node's output is replaced by, for all tokens.
+  /// @param replacement  what each node's output is replaced by, as in CircuitForward::run.
   /// @param group_ends   groups of columns: the first column after each, ascending, the last of
   ///                     them n_column. Effects are summed over the columns of a group.
   /// @param at           of another pass over the batch, where the gradients are taken; default:

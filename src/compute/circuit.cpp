@@ -31,10 +31,10 @@ struct CircuitForward::Workspace : EdgeModel {
   using EdgeModel::EdgeModel;
 
   Buffer nodes, qkv, z, stream, hidden, normalized;
-  const Matrix* replacement = nullptr;
+  const NodeReplacement* replacement = nullptr;
   std::span<const unsigned char> kept;
   std::vector<bool> live;  // by node, and the logits
-  Vector base;             // biases and replacements of the nodes so far
+  Matrix base;             // by position: biases and replacements of the nodes so far
   Index n_column = 0;
 
   /// What a node writes minus its replacement: d_model x n_column.
@@ -53,10 +53,7 @@ struct CircuitForward::Workspace : EdgeModel {
   }
 
   /// node = what it writes, computed before, minus its replacement.
-  void subtract_replacement(Index written) {
-    const blas::ConstView by(replacement->colptr(written), config.d_model, 1, config.d_model);
-    add_scaled(by, -1, node(written));
-  }
+  void subtract_replacement(Index written) { replacement->add(written, -1, 0, node(written)); }
 
   void find_live() {
     live.assign(graph.n_node() + 1, false);
@@ -77,7 +74,9 @@ struct CircuitForward::Workspace : EdgeModel {
       const Index port = first_port + i;
       const blas::View own(streams + i * count * d_model, d_model, count, d_model);
       if (!is_read(port)) continue;
-      for (Index t = 0; t < count; ++t) std::copy_n(base.memptr(), d_model, own.data + t * d_model);
+      for (Index t = 0; t < count; ++t) {
+        std::copy_n(base.colptr(replacement->position(first + t)), d_model, own.data + t * d_model);
+      }
       for (Index u = 0; u < graph.n_read(port); ++u) {
         if (kept[graph.edge(u, port)] == 0) continue;
         const float* const x = node(u).data + first * d_model;
@@ -161,14 +160,19 @@ struct CircuitForward::Workspace : EdgeModel {
   }
 
   void add_to_base(Index first_node, Index end_node, const Vector& bias) {
-    for (Index u = first_node; u < end_node; ++u) base += replacement->col(u);
-    if (!bias.is_empty()) base += bias;
+    for (Index position = 0; position < base.n_cols; ++position) {
+      for (Index u = first_node; u < end_node; ++u) {
+        const float* const by = replacement->at_position(u, position);
+        for (Index i = 0; i < config.d_model; ++i) base(i, position) += by[i];
+      }
+      if (!bias.is_empty()) base.col(position) += bias;
+    }
   }
 
   TokenLoss run(const SequenceBatch& batch) {
     n_column = batch.n_column();
     find_live();
-    base.zeros(config.d_model);
+    base.zeros(config.d_model, replacement->n_position());
     embed_into(model, batch, node(EdgeGraph::embed));
     subtract_replacement(EdgeGraph::embed);
     add_to_base(EdgeGraph::embed, graph.head(0, 0), {});
@@ -200,9 +204,9 @@ TokenLoss CircuitForward::run(const SequenceBatch& batch, const Matrix& replacem
                               std::span<const unsigned char> kept) {
   Workspace& w = *workspace_;
   check_input(w.model, batch);
-  check_replacement(w.graph, w.config, replacement);
+  const NodeReplacement by(w.graph, w.config, replacement, batch);
   check_count("edges", w.graph.n_edge(), kept.size());
-  w.replacement = &replacement;
+  w.replacement = &by;
   w.kept = kept;
   return w.run(batch);
 }

@@ -33,7 +33,7 @@ struct EdgeAblation::Workspace : EdgeModel {
 
   /// What the ablated edge changes in the stream after its reader, and where that is.
   StreamVariant variant(Activations& clean, const SequenceBatch& batch, Index edge,
-                        const Matrix& replacement, blas::View difference) {
+                        const NodeReplacement& replacement, blas::View difference) {
     const Index port_index = graph.port_of(edge);
     const PathPort port = graph.port(port_index);
     const bool direct = port.kind == PathPort::Kind::logits;
@@ -49,7 +49,8 @@ struct EdgeAblation::Workspace : EdgeModel {
   }
 
   /// What the port reads, minus what it read: threaded over columns.
-  void read_change(Activations& clean, Index node, const Matrix& replacement, blas::View D) {
+  void read_change(Activations& clean, Index node, const NodeReplacement& replacement,
+                   blas::View D) {
     constexpr Index at_once = 64;
 #pragma omp parallel for schedule(static)
     for (Index first = 0; first < D.n_col; first += at_once) {
@@ -113,7 +114,7 @@ std::vector<TokenLoss> EdgeAblation::losses(HeadAblation& clean, const SequenceB
                                             std::span<const Index> edges,
                                             const Matrix& replacement) {
   Workspace& w = *workspace_;
-  check_replacement(w.graph, w.config, replacement);
+  const NodeReplacement by(w.graph, w.config, replacement, batch);
   for (const Index edge : edges) {
     if (edge < w.graph.n_edge()) continue;
     throw ShapeError("edge: expected below " + std::to_string(w.graph.n_edge()) + ", got " +
@@ -132,7 +133,7 @@ std::vector<TokenLoss> EdgeAblation::losses(HeadAblation& clean, const SequenceB
     Matrix all = w.differences.matrix(w.config.d_model, n_column * count);
     std::vector<StreamVariant> variants;
     for (Index i = 0; i < count; ++i) {
-      variants.push_back(w.variant(clean.activations(), batch, edges[order[first + i]], replacement,
+      variants.push_back(w.variant(clean.activations(), batch, edges[order[first + i]], by,
                                    blas::View(all).cols(i * n_column, n_column)));
     }
     std::vector<TokenLoss> losses = clean.losses(batch, variants);

@@ -67,8 +67,8 @@ struct EdgeGradient::Workspace {
   }
 
   /// Adds the effects of the columns of a chunk.
-  void add(Activations& clean, Activations& at, const Matrix& replacement, Index first, Index count,
-           std::span<const GroupColumns> groups) {
+  void add(Activations& clean, Activations& at, const NodeReplacement& replacement, Index first,
+           Index count, std::span<const GroupColumns> groups) {
     const Index n_node = graph.n_node(), d_model = config.d_model;
     Matrix D = differences.matrix(d_model * count, n_node);
 #pragma omp parallel for schedule(dynamic)
@@ -156,7 +156,7 @@ void EdgeGradient::run(Activations& clean, const SequenceBatch& batch,
                        Activations* at) {
   Workspace& w = *workspace_;
   Activations& gradients_at = at == nullptr ? clean : *at;
-  check_replacement(w.graph, w.config, replacement);
+  const NodeReplacement by(w.graph, w.config, replacement, batch);
   check_count("columns of the other pass", clean.n_token(), gradients_at.n_token());
   check_count("columns of the groups", batch.n_column(),
               group_ends.empty() ? Index{0} : group_ends.back());
@@ -182,7 +182,7 @@ void EdgeGradient::run(Activations& clean, const SequenceBatch& batch,
         if (from < to) groups.push_back({g, from, to - from, &effects[g - group]});
       }
       w.first_column_ = first;
-      w.add(clean, gradients_at, replacement, first, end - first, groups);
+      w.add(clean, gradients_at, by, first, end - first, groups);
       first = end;
     }
     for (Index g = group; g <= last; ++g) observe(g, effects[g - group]);

@@ -20,31 +20,51 @@ blas::ConstView head_output_weights(const LayerWeights& layer, Index d_head, Ind
   return blas::ConstView(layer.W_O).cols(head * d_head, d_head);
 }
 
-void check_replacement(const EdgeGraph& graph, const ModelConfig& config,
-                       const Matrix& replacement) {
-  check_count("rows of the replacement of nodes", config.d_model, replacement.n_rows);
-  check_count("columns of the replacement of nodes", graph.n_node(), replacement.n_cols);
+NodeReplacement::NodeReplacement(const EdgeGraph& graph, const ModelConfig& config,
+                                 const Matrix& values, const SequenceBatch& batch)
+    : values_(&values), n_position_(std::max<Index>(1, values.n_cols / graph.n_node())) {
+  check_count("rows of the replacement of nodes", config.d_model, values.n_rows);
+  check_count("columns of the replacement of nodes", graph.n_node() * n_position_, values.n_cols);
+  if (n_position_ == 1) return;
+  positions_.resize(batch.n_column());
+  for (const SequenceBatch::Sequence& sequence : batch.sequences) {
+    for (Index t = 0; t < sequence.count; ++t) {
+      const Index position = sequence.prefix_count + t;
+      if (position >= n_position_) {
+        throw ShapeError("positions of the replacement of nodes: expected more than " +
+                         std::to_string(position) + ", got " + std::to_string(n_position_));
+      }
+      positions_[sequence.first + t] = position;
+    }
+  }
+}
+
+void NodeReplacement::add(Index node, float factor, Index first, blas::View Y) const {
+  for (Index t = 0; t < Y.n_col; ++t) {
+    const float* const x = at_position(node, position(first + t));
+    float* const y = Y.data + t * Y.stride;
+    for (Index i = 0; i < Y.n_row; ++i) y[i] += factor * x[i];
+  }
 }
 
 void node_difference(const Model& model, Activations& clean, const EdgeGraph& graph, Index node,
-                     const Matrix& replacement, Index first, blas::View difference) {
+                     const NodeReplacement& replacement, Index first, blas::View difference) {
   const Index d_model = difference.n_row, count = difference.n_col;
   const PathNode writer = graph.node(node);
   const LayerWeights& layer = model.layers[writer.layer];
   const auto columns = [&](const Matrix& all) { return blas::ConstView(all).cols(first, count); };
-  const blas::ConstView by(replacement.colptr(node), d_model, 1, d_model);
   if (writer.kind == PathNode::Kind::head) {
     const Index d_head = model.config.d_head();
     const Matrix z = clean.z(writer.layer);
     blas::multiply_serial(head_output_weights(layer, d_head, writer.head), Transpose::no,
                           columns(z).rows(writer.head * d_head, d_head), Transpose::no, difference,
                           -1);
-    add_scaled(by, 1, difference);
+    replacement.add(node, 1, first, difference);
     return;
   }
   for (Index t = 0; t < count; ++t)
     std::fill_n(difference.data + t * difference.stride, d_model, 0);
-  add_scaled(by, 1, difference);
+  replacement.add(node, 1, first, difference);
   if (writer.kind == PathNode::Kind::embed) {
     add_scaled(columns(clean.resid(0)), -1, difference);
     return;

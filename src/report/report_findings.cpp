@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <ranges>
 #include <sstream>
 
@@ -69,7 +70,8 @@ std::string claims_line(const Results& results) {
   std::size_t n_claim = 0, n_hold = 0, n_fail = 0;
   for (const ResultsGroup& group : results.groups) {
     for (const Claim& claim : group.claims) {
-      if (claim.arithmetic) continue;
+      // Without an effect it cannot be told: nothing was put to the test.
+      if (claim.arithmetic || std::isnan(claim.effect.value)) continue;
       ++n_claim;
       n_hold += claim.verdict == Verdict::holds;
       n_fail += claim.verdict == Verdict::does_not_hold;

@@ -50,7 +50,7 @@ const Keys no_keys;
 TEST(PlaceKeys, AreThePlaceThatTheTypeNames) {
   const PlaceExample of;
   EXPECT_THAT(of.keys(token_before(2)),
-              ElementsAre(no_keys, no_keys, Keys{0}, Keys{1}, Keys{2}, Keys{3}, Keys{4}));
+              ElementsAre(no_keys, no_keys, no_keys, Keys{1}, Keys{2}, Keys{3}, Keys{4}));
   EXPECT_THAT(of.keys(word_before(2)),
               ElementsAre(no_keys, no_keys, no_keys, no_keys, Keys{1, 2}, Keys{3}, Keys{3}));
   EXPECT_THAT(of.keys(token_before(0)),

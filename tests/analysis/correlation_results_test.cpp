@@ -53,31 +53,24 @@ AnalysisSettings settings() {
   return settings;
 }
 
-/// Verdicts on low correlation and on mixing for documents with these cosines in residual space.
-/// Their cosines in head space would give the opposite verdict on low correlation.
-std::array<Verdict, 2> verdicts(const std::vector<double>& residual) {
+/// Verdict on low correlation for documents with these cosines in residual space.
+/// Their cosines in head space would give the opposite verdict.
+Verdict low_correlation_verdict(const std::vector<double>& residual) {
   const std::vector<double> head(residual.size(), residual[0] < 0.3 ? 0.9 : 0.0);
   const ResultsGroup group =
       correlation_results(sums_of(head, residual), correlation_config(), settings());
-  return {group.claims.at(0).verdict, group.claims.at(1).verdict};
+  return group.claims.at(0).verdict;
 }
 
 TEST(LowCorrelationClaim, IsSettledByTheWholeIntervalAgainstThreeTenths) {
-  EXPECT_EQ(verdicts({0.29, -0.29})[0], Verdict::holds);
-  EXPECT_EQ(verdicts({0.31, 0.31})[0], Verdict::does_not_hold);
-  EXPECT_EQ(verdicts({0.2, 0.35})[0], Verdict::undecided);
-  EXPECT_EQ(verdicts({0.4, 0.25})[0], Verdict::undecided);
+  EXPECT_EQ(low_correlation_verdict({0.29, -0.29}), Verdict::holds);
+  EXPECT_EQ(low_correlation_verdict({0.31, 0.31}), Verdict::does_not_hold);
+  EXPECT_EQ(low_correlation_verdict({0.2, 0.35}), Verdict::undecided);
+  EXPECT_EQ(low_correlation_verdict({0.4, 0.25}), Verdict::undecided);
 }
 
 TEST(LowCorrelationClaim, OneDocumentSettlesNothing) {
-  EXPECT_EQ(verdicts({0.1})[0], Verdict::undecided);
-  EXPECT_EQ(verdicts({0.1})[1], Verdict::undecided);
-}
-
-TEST(MixingClaim, IsSettledByTheWholeIntervalAgainstOneHundredth) {
-  EXPECT_EQ(verdicts({0.02, 0.02})[1], Verdict::holds);
-  EXPECT_EQ(verdicts({0.005, 0.005})[1], Verdict::does_not_hold);
-  EXPECT_EQ(verdicts({0.005, 0.1})[1], Verdict::undecided);
+  EXPECT_EQ(low_correlation_verdict({0.1}), Verdict::undecided);
 }
 
 /// The results group with the claim about the control, from these cosines in residual space. The
@@ -101,6 +94,24 @@ TEST(ControlClaim, HoldsWhenTheTrainedHeadsAreLessAlike) {
   EXPECT_EQ(verdict({0.1, 0.2}, {0.3, 0.3}), Verdict::holds);
   EXPECT_EQ(verdict({0.4, 0.5}, {0.3, 0.3}), Verdict::does_not_hold);
   EXPECT_EQ(verdict({0.1, 0.6}, {0.3, 0.3}), Verdict::undecided);
+}
+
+// With cosine c two heads of norm 1 have the overlap c / (1 + c).
+TEST(MixingClaim, IsSettledByUntrainedModels) {
+  const auto claim = [](const std::vector<double>& trained, const std::vector<double>& untrained,
+                        std::size_t n_control = 5) {
+    return compared(trained, untrained, n_control).claims.at(1);
+  };
+  EXPECT_EQ(claim({0.1, 0.2}, {0.3, 0.3}).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(claim({0.4, -0.5}, {0.3, 0.3}).verdict, Verdict::holds);
+  EXPECT_EQ(claim({0.1, 0.6}, {0.3, 0.3}).verdict, Verdict::undecided);
+  EXPECT_EQ(claim({0.4, 0.5}, {0.3, 0.3}, 4).verdict, Verdict::undecided);
+  EXPECT_NEAR(claim({0.5, 0.5}, {0.25, 0.25}).effect.value, 0.5 / 1.5 - 0.25 / 1.25,
+              test::double_rounding);
+  const ResultsGroup alone =
+      correlation_results(sums_of({0, 0}, {0.5, 0.5}), correlation_config(), settings());
+  EXPECT_NEAR(alone.scalar("output_overlap"), 0.5 / 1.5, test::double_rounding);
+  EXPECT_EQ(alone.claims.at(1).verdict, Verdict::undecided) << "no untrained model";
 }
 
 TEST(ControlClaim, IsNotSettledByFewerThanFiveUntrainedModels) {

@@ -568,11 +568,16 @@ class PathsAgainstNumPy : public testing::TestWithParam<const char*> {};
 
 TEST_P(PathsAgainstNumPy, AgreesOnCopiesOfWhatFollowedBefore) {
   const TemporaryDirectory folder;
-  const std::string tasks = folder.file("tasks.jsonl"), letters = "abcdefghijklmnopqrstuvwxyz";
+  // Means by position need sides of one length: letters that are one token.
+  const bool is_by_position = GetParam() == std::string("position_mean");
+  const std::string tasks = folder.file("tasks.jsonl"),
+                    letters =
+                        is_by_position ? "abcdefghjklmnoprstuvwy" : "abcdefghijklmnopqrstuvwxyz";
+  const std::size_t n_letter = letters.size();
   std::string lines;
   for (std::size_t i = 0; i < 24; ++i) {
-    const std::string x(1, letters[i]), y(1, letters[(7 * i + 1) % 26]),
-        z(1, letters[(11 * i + 2) % 26]);
+    const std::string x(1, letters[i % n_letter]), y(1, letters[(7 * i + 1) % n_letter]),
+        z(1, letters[(11 * i + 2) % n_letter]);
     if (x == y || x == z || y == z) continue;
     lines += R"({"task": "copy", "prefix": "see )" + x + " " + y + " " + z + " " + x +
              R"(", "good": " )" + y + R"(", "bad": " )" + z + "\"}\n";
@@ -585,6 +590,9 @@ TEST_P(PathsAgainstNumPy, AgreesOnCopiesOfWhatFollowedBefore) {
        "0",        "--paths-repeated", "0",        "--figures",     "svg", "--quiet",
        "--output", folder.file("out")});
   ASSERT_EQ(run.exit_status, 0) << run.err;
+  EXPECT_EQ(
+      read_results(folder.file("out/results.h5")).group("paths").values("replaced_by_position")(0),
+      is_by_position ? 1 : 0);
   const test::Finished check = test::run_program(
       {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/paths_check.py",
        folder.file("out/results.h5"), model, tasks, project_data + "tokenizer", GetParam()});
@@ -593,7 +601,8 @@ TEST_P(PathsAgainstNumPy, AgreesOnCopiesOfWhatFollowedBefore) {
   EXPECT_THAT(check.out, HasSubstr("pruned faithfulness"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Replacement, PathsAgainstNumPy, testing::Values("mean", "zero"));
+INSTANTIATE_TEST_SUITE_P(Replacement, PathsAgainstNumPy,
+                         testing::Values("mean", "zero", "position_mean"));
 
 /// The claim and p-values on composition of random heads: an edge's composition and its effect are
 /// each a product of its heads' strengths, the effect's those of the composition or others.

@@ -479,10 +479,13 @@ TEST(TwoPhasePruning, OfAnExampleByHand) {
   const std::vector<Finding> said = pruning_presentation().describe(results).findings;
   const auto line = std::ranges::find(said, "Two phases", &Finding::about);
   ASSERT_NE(line, said.end());
-  EXPECT_EQ(line->text,
-            "Heads were ablated on 3 documents; on 4 the gradient predicted what that costs, and "
-            "regression combined both. From document to document they agree with a median r² over "
-            "heads of 0.94: the intervals are about as wide as those of ablation on 3 documents.");
+  EXPECT_EQ(
+      line->text,
+      "Heads were ablated on 3 documents; on 4 the gradient predicted what that costs, and "
+      "regression combined both. From document to document they agree with a median r² over "
+      "heads of 0.94: by this r² the standard errors are those of ablation on 3 documents. The "
+      "intervals are about all text of which the documents are a sample, not about these "
+      "documents alone.");
 }
 
 /// Recomputes every number in NumPy from whole forward passes; of 24 documents, so many ablated.

@@ -14,6 +14,7 @@
 #include "headscope/edge_gradient.hpp"
 #include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
+#include "paths/integrated.hpp"
 #include "support/double_reference.hpp"
 #include "support/golden.hpp"
 #include "support/message_of.hpp"
@@ -110,7 +111,7 @@ class EdgesOf {
       weights.insert(weights.end(), good.size() - n_shared, -1.0F);
       weights.insert(weights.end(), bad.size() - n_shared, 1.0F);
     }
-    replacement = normal.matrix(model.config.d_model, graph.n_node(), 0.3F);
+    replacement = normal.matrix(model.config.d_model, graph.n_node() * n_position, 0.3F);
     LayerObserver* const observers[] = {&ablation};
     Forward(model).run(batch, observers);
   }
@@ -141,18 +142,23 @@ class EdgesOf {
     return effects;
   }
 
+  /// What replaces the output of a node at the first positions.
+  arma::mat replaced(Index u, Index n_token) const {
+    return widen(Matrix(replacement.cols(u * n_position, u * n_position + n_token - 1)));
+  }
+
   /// The port of an edge reads `scale` times the change by its ablation in addition.
   Read with_edge(Index edge, double scale) const {
     return [this, edge, scale, reader = graph.port_of(edge), u = graph.node_of(edge)](
                Index port, const std::vector<arma::mat>& nodes, const arma::vec& bias) {
       arma::mat stream = sum_of(nodes, bias);
       if (port != reader) return stream;
-      stream -= scale * nodes[u];
-      stream.each_col() += scale * widen(Vector(replacement.col(u)));
+      stream += scale * (replaced(u, stream.n_cols) - nodes[u]);
       return stream;
     };
   }
 
+  static constexpr Index n_position = 10;  // as many as the longest side has tokens
   Model model;
   EdgeGraph graph;
   std::vector<EdgePair> pairs;
@@ -282,9 +288,10 @@ TEST_F(Edges, FirstOrderEffectsAreTheSameForSequencesLongerThanAChunk) {
   LayerObserver* const observers[] = {&ablation};
   Forward(model).run(longer, observers);
   const std::vector<float> margin{-1, 1};
+  const Matrix same = Normal(9).matrix(model.config.d_model, graph.n_node(), 0.3F);
   std::vector<double> whole(graph.n_edge(), 0), parts(graph.n_edge(), 0);
   const auto run = [&](const std::vector<Index>& groups, std::vector<double>& sum) {
-    EdgeGradient(model).run(ablation.activations(), longer, margin, replacement, groups,
+    EdgeGradient(model).run(ablation.activations(), longer, margin, same, groups,
                             [&](Index, std::span<const float> effects) {
                               for (Index edge = 0; edge < effects.size(); ++edge) {
                                 sum[edge] += static_cast<double>(effects[edge]);
@@ -336,7 +343,7 @@ TEST_P(EdgesOfEveryArchitecture, CircuitsAgreeWithDoublePrecision) {
               if (kept[graph.edge(u, port)] != 0) {
                 stream += nodes[u];
               } else {
-                stream.each_col() += widen(Vector(replacement.col(u)));
+                stream += replaced(u, stream.n_cols);
               }
             }
             return stream;
@@ -362,6 +369,11 @@ TEST_F(Edges, CountsThatDoNotFitAreRefused) {
   EXPECT_EQ(test::message_of<ShapeError>(
                 [&] { CircuitForward(model).run(batch, Matrix(model.config.d_model, 2), kept); }),
             "columns of the replacement of nodes: expected 16, got 2");
+  const std::vector<unsigned char> none(graph.n_edge(), 0);
+  EXPECT_EQ(test::message_of<ShapeError>([&] {
+              CircuitForward(model).run(batch, replacement.head_cols(4 * graph.n_node()), none);
+            }),
+            "positions of the replacement of nodes: expected more than 4, got 4");
 }
 
 // What an edge's ablation adds to the stream, added there, is a head's ablation if the head has no
@@ -463,6 +475,28 @@ TEST_F(EdgesAgainstPyTorch, FirstOrderEffectsAreThoseOfAutogradWithPortsCutApart
     EXPECT_NEAR(effects[edge], all[edge], golden_tolerance)
         << graph.node_name(graph.node_of(edge)) << " " << graph.port_name(graph.port_of(edge));
   }
+}
+
+TEST_F(EdgesAgainstPyTorch, IntegratedEffectsAreThoseOfAutogradOverFivePasses) {
+  const arma::fvec mean_token = test::narrow(test::read_matrix(golden, "mean_token"));
+  std::vector<double> effects(graph.n_edge(), 0);
+  Forward forward(model);
+  IntegratedEdges(model, {}, 5)
+      .run(forward, ablation.activations(), batch, weights, replacement, mean_token, ends,
+           [&](Index, std::span<const float>, std::span<const float> integrated) {
+             for (Index edge = 0; edge < integrated.size(); ++edge) {
+               effects[edge] += static_cast<double>(integrated[edge]);
+             }
+           });
+  const std::vector<double> all = expected("integrated"), first_order = expected("first_order");
+  ASSERT_EQ(all.size(), graph.n_edge());
+  double largest_difference = 0;
+  for (Index edge = 0; edge < graph.n_edge(); ++edge) {
+    EXPECT_NEAR(effects[edge], all[edge], golden_tolerance)
+        << graph.node_name(graph.node_of(edge)) << " " << graph.port_name(graph.port_of(edge));
+    largest_difference = std::max(largest_difference, std::abs(all[edge] - first_order[edge]));
+  }
+  EXPECT_GT(largest_difference, 100 * golden_tolerance) << "passes far from the first order";
 }
 
 TEST_F(EdgesAgainstPyTorch, TwentyExactEdgesOfEachKindAreThoseOfHookedForwards) {

@@ -17,6 +17,7 @@ TASKS = ("recurring_name", "agreement_one_attractor")
 PAIRS_OF_TASK = 2
 EDGES_OF_KIND = 20
 CIRCUITS = (0, 1, 64, 512)
+PASSES = 5
 
 
 def nodes_and_ports(model):
@@ -31,8 +32,9 @@ def nodes_and_ports(model):
     return nodes, ports + [("logits", len(nodes))]
 
 
-def log_probabilities(model, tokens, change):
-    """Of all tokens after the first, with the nodes' outputs. `change(port, written)` is added to the stream that the port reads."""
+def log_probabilities(model, tokens, change, embed=lambda tokens: tokens):
+    """Of all tokens after the first, with the nodes' outputs. `change(port, written)` is added to the stream that the port reads;
+    `embed(token embeddings)` takes their place."""
     transformer, n_head = model.transformer, model.config.n_head
     d_model = model.config.n_embd
     d_head = d_model // n_head
@@ -60,6 +62,7 @@ def log_probabilities(model, tokens, change):
     with contextlib.ExitStack() as hooks:
         def hook(handle):
             hooks.callback(handle.remove)
+        hook(transformer.wte.register_forward_hook(lambda _, __, output: embed(output)))
         hook(transformer.drop.register_forward_hook(lambda _, __, output: written.append(output[0])))
         for block in transformer.h:
             hook(block.ln_1.register_forward_pre_hook(lambda _, inputs: stream.append(inputs[0])))
@@ -83,13 +86,26 @@ def mean_outputs(model, pairs):
     return torch.stack([torch.cat([written[node][1:] for written in sides]).mean(0) for node in range(len(sides[0]))])
 
 
-def first_order(model, pairs, replacement, ports):
-    """By edge, port after port: gradients of the margin by zeros added to what each port reads, ports cut apart."""
+def mean_token(model, pairs):
+    """Mean token embedding over the tokens of all sides after position 0."""
+    return model.transformer.wte.weight[[token for pair in pairs for tokens in pair for token in tokens[1:]]].mean(0)
+
+
+def towards(mean, share):
+    """Moves token embeddings after position 0 to their mean, of the difference from which a share is left."""
+    return lambda tokens: torch.cat([tokens[:, :1], mean + share * (tokens[:, 1:] - mean)], 1)
+
+
+def by_gradients(model, pairs, replacement, ports, embed=lambda tokens: tokens):
+    """By edge, port after port: gradients of the margin by zeros added to what each port reads, ports cut apart, in a pass with these
+    token embeddings, times the change of what the node writes in the pass of the model."""
     total = [torch.zeros(n_read, dtype=torch.float64) for _, n_read in ports]
     for pair in pairs:
         for sign, tokens in ((1, pair[0]), (-1, pair[1])):
             added = [torch.zeros(len(tokens), replacement.shape[1], dtype=torch.float64, requires_grad=True) for _ in ports]
-            log_p, written = log_probabilities(model, tokens, lambda port, _, added=added: added[port])
+            with torch.no_grad():
+                written = log_probabilities(model, tokens, lambda *_: 0)[1]
+            log_p = log_probabilities(model, tokens, lambda port, _, added=added: added[port], embed)[0]
             gradients = torch.autograd.grad(sign * log_p.sum(), added)
             for port, (_, n_read) in enumerate(ports):
                 for node in range(n_read):
@@ -125,7 +141,9 @@ def main():
     nodes, ports = nodes_and_ports(model)
     edges = [(node, port) for port, (_, n_read) in enumerate(ports) for node in range(n_read)]
     replacement = mean_outputs(model, pairs).float().double()
-    effects = first_order(model, pairs, replacement, ports)
+    effects = by_gradients(model, pairs, replacement, ports)
+    mean = mean_token(model, pairs).float().double()
+    integrated = sum(by_gradients(model, pairs, replacement, ports, towards(mean, step / PASSES)) for step in range(1, PASSES + 1)) / PASSES
     order = numpy.argsort(-numpy.abs(effects), kind="stable")
     exact = []
     for kind in (".q", ".k", ".v", "MLP", "logits"):
@@ -142,6 +160,8 @@ def main():
         golden_file.put(file, "margin", numpy.array(whole))
         golden_file.put(file, "replacement", replacement.float())
         golden_file.put(file, "first_order", effects)
+        golden_file.put(file, "mean_token", mean.float())
+        golden_file.put(file, "integrated", integrated)
         golden_file.put(file, "exact_edge", numpy.array(exact))
         golden_file.put(file, "exact_change", numpy.array(
             [mean_margin(model, pairs, without(edges[i], replacement)) - whole for i in exact]))

@@ -298,7 +298,7 @@ TEST(Inspect, ShowsTheFindingsOfAResultsFolderAndItsArraysWhenAsked) {
   const Finished finished = run_headscope({"inspect", out});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_THAT(finished.out, StartsWith(out + "/results.h5: results, "));
-  EXPECT_THAT(finished.out, HasSubstr("\n  Claims. Of 3 claims about heads"));
+  EXPECT_THAT(finished.out, HasSubstr("\n  Claims. Of 2 claims about heads"));
   EXPECT_THAT(finished.out,
               HasSubstr("\n  Warning. These results lack what this version says of "
                         "classification: results\n  classification: expected a variable"));

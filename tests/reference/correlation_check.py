@@ -118,6 +118,8 @@ def main(results_path, model_path, corpus_path, n_bootstrap, js_queries):
         total = sum(heads)
         shares.append([(u * total).sum() / (total * total).sum() for u in heads])
     compare("output_share", shares, group["output_share"][()], TOLERANCE)
+    products = [np.abs(matrix(stacked("head_output", layer), lambda u, v: (u * v).sum())) for layer in layers]
+    compare("output_overlap", np.mean([1 - np.trace(each) / each.sum() for each in products]), group["output_overlap"][()], TOLERANCE)
 
     compare("mean_abs_cosine", [[mean_abs(each) for each in space] for space in cosines], group["mean_abs_cosine"][()], TOLERANCE)
     def weighted(of_document):

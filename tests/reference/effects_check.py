@@ -101,7 +101,7 @@ def prototype_keys(prototype, piece):
         for q in range(T):
             copies = [k for k in range(1, q) if tokens[k] == tokens[q]] if q else []
             found = {
-                "positional": lambda: [q - argument] if q >= argument else [],
+                "positional": lambda: [q - argument] if q > argument else [],
                 "current_token": lambda: [q],
                 "sink": lambda: [0],
                 "duplicate": lambda: copies[-1:],

@@ -1,6 +1,6 @@
 """Recompute the results of `headscope run --analyses paths` from the definitions, in float64 NumPy, and compare.
 
-    python3 paths_check.py results.h5 model.h5 tasks.jsonl tokenizer mean|zero [task]
+    python3 paths_check.py results.h5 model.h5 tasks.jsonl tokenizer mean|zero|position_mean [task]
 
 Every port reads a residual stream of its own in whole forward passes; effects by gradients come from central differences along the
 change that ablating the edge makes. Checked are some edges into queries, keys, values, MLPs and logits each to first order and by
@@ -109,6 +109,10 @@ class Task:
             sums = sums + np.stack([output[1:].sum(0) for output in log_probabilities(self.model, side, read_all)[1]])
             count += len(side) - 1
         return sums / count
+
+    def means_by_position(self):
+        """Mean of what each node writes over both sides, which are all as long: [node][position, d_model]."""
+        return np.mean([log_probabilities(self.model, side, read_all)[1] for pair in self.pairs for side in pair], axis=0)
 
 
 def changed(edge, replacement, nodes, share):
@@ -231,7 +235,7 @@ def main():
             if int(group["n_pair_exact"][place]) != n_pair:
                 raise SystemExit("expected a run with --paths-pairs 0")
             task = Task(model, list(read_pairs(tasks, tokenizer, vocabulary["<|endoftext|>"], name))[:n_pair])
-            means = task.means()
+            means = task.means_by_position() if kind == "position_mean" else task.means()
             print(name)
             check_task(task, np.zeros_like(means) if kind == "zero" else means, group, place, steps)
     return report_failures()

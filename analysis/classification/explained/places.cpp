@@ -50,7 +50,7 @@ Place token_before(Index offset) {
       "positional",
       offset == 1 ? "the previous token" : "the token " + std::to_string(offset) + " before",
       [offset](const PlaceSource&, Index query) {
-        return query >= offset ? query - offset : no_position;
+        return query > offset ? query - offset : no_position;
       });
 }
 

@@ -29,7 +29,7 @@ struct Place {
   std::function<PlaceKeys(const PlaceSource&)> keys;
 };
 
-/// The token `offset` before the query, position 0 included; offset 0: the query.
+/// The token `offset` before the query, position 0 left out; offset 0: the query.
 Place token_before(Index offset);
 /// The tokens of the word `offset` before the query's.
 Place word_before(Index offset);
