@@ -754,7 +754,8 @@ def survive(campaign, kind, numbers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("headscope")
-    parser.add_argument("--rounds", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_ROUNDS", str(THOROUGH_ROUNDS) if THOROUGH else "0")),
+    parser.add_argument("--rounds", type=int,
+                        default=int(os.environ.get("HEADSCOPE_FAULT_ROUNDS", str(THOROUGH_ROUNDS) if THOROUGH else "0")),
                         help="0: a sixth of a round, but each faulty stream, input and hostile file once")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_SEED", "1")))
     parser.add_argument("--kinds", default=",".join(FAULTS))
