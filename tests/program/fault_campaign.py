@@ -34,6 +34,7 @@ from hostile_inputs import HostileInputs, check_is_plain
 
 NOBODY = 65534
 THOROUGH = "HEADSCOPE_THOROUGH" in os.environ
+THOROUGH_ROUNDS = 3
 
 OPTIONS = ["--max-documents", "3", "--patterns", "1", "--bootstrap", "20", "--threads", "1", "--figures", "svg",
            "--save-every", "1", "--quiet"]
@@ -715,6 +716,17 @@ def faults_of(kind, rounds):
     return math.ceil(FAULTS[kind] / 6)
 
 
+def check_the_page():
+    """Expect docs/fault_campaign.md to state the kinds and numbers of faults."""
+    page = (PROJECT / "docs/fault_campaign.md").read_text()
+    stated = {kind: int(number) for kind, number in re.findall(r"(?m)^\| (\w+) \|.*\| (\d+)(?:, once)? \|$", page)}
+    if stated != FAULTS:
+        sys.exit(f"docs/fault_campaign.md: expected the faults {FAULTS}, got {stated}")
+    total = sum(faults_of(kind, THOROUGH_ROUNDS) for kind in FAULTS)
+    if f"three rounds: {total} faults of {len(FAULTS)} kinds" not in page:
+        sys.exit(f"docs/fault_campaign.md: expected three rounds of {total} faults of {len(FAULTS)} kinds")
+
+
 def survive(campaign, kind, numbers):
     """Run the program under faults of one kind; returns the failures."""
     failures, unhurt, done = [], 0, 0
@@ -742,13 +754,15 @@ def survive(campaign, kind, numbers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("headscope")
-    parser.add_argument("--rounds", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_ROUNDS", "3" if THOROUGH else "0")),
+    parser.add_argument("--rounds", type=int,
+                        default=int(os.environ.get("HEADSCOPE_FAULT_ROUNDS", str(THOROUGH_ROUNDS) if THOROUGH else "0")),
                         help="0: a sixth of a round, but each faulty stream, input and hostile file once")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_SEED", "1")))
     parser.add_argument("--kinds", default=",".join(FAULTS))
     parser.add_argument("--fault", help="one fault alone, KIND:NUMBER as a failure names it")
     parser.add_argument("--verbose", action="store_true", help="a line for each fault")
     arguments = parser.parse_args()
+    check_the_page()
     plan = {kind: range(faults_of(kind, arguments.rounds)) for kind in arguments.kinds.split(",")}
     if arguments.fault:
         kind, number = arguments.fault.split(":")

@@ -175,7 +175,8 @@ Words run_of_relations(const std::string& corpus, const std::string& analyses) {
   return {"run",       "--model",   HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
           "--corpus",  corpus,      "--analyses",
           analyses,    "--threads", "1",
-          "--figures", "svg",       "--quiet"};
+          "--figures", "svg",       "--explain-documents",
+          "2",         "--quiet"};
 }
 
 TEST(Memory, OfManyRelationsIsNearItsEstimate) {
