@@ -9,6 +9,7 @@
 #include "classification/headline.hpp"
 #include "classification/results.hpp"
 #include "classification/tests/relations.hpp"
+#include "classification/variables.hpp"
 #include "report_text.hpp"
 #include "scores/words.hpp"
 
