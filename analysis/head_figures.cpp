@@ -13,7 +13,8 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t most_heads_by_pair = 64;
+constexpr std::size_t most_heads_by_pair = 400;
+constexpr std::size_t most_named_rows = 64;
 
 /// Offsets of the largest values by size; of a symmetric matrix, those above the diagonal.
 std::vector<std::size_t> largest_pairs(const Array& of_heads, bool symmetric, std::size_t n) {
@@ -47,6 +48,19 @@ Array largest_of_layers(const Array& of_heads, std::size_t n_head) {
   return largest;
 }
 
+/// A name per head, or of many heads one per layer at its middle head.
+std::vector<std::string> row_names(std::size_t n_head_total, std::size_t n_head, bool by_head) {
+  std::vector<std::string> names(n_head_total);
+  for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
+    if (by_head) {
+      names[head_index] = head_text(head_index, n_head);
+    } else if (head_index % n_head == n_head / 2) {
+      names[head_index] = "L" + std::to_string(head_index / n_head);
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 PairMap pair_map(std::vector<HeatmapPanel> panels, std::size_t n_head, bool symmetric,
@@ -54,6 +68,7 @@ PairMap pair_map(std::vector<HeatmapPanel> panels, std::size_t n_head, bool symm
   const std::size_t n_head_total = panels.front().values.shape[0];
   PairMap pairs;
   pairs.by_layer = n_head_total > most_heads_by_pair;
+  pairs.names_heads = n_head_total <= most_named_rows;
   for (HeatmapPanel& panel : panels) {
     const Array of_heads = panel.values;
     if (pairs.by_layer) {
@@ -77,7 +92,10 @@ PairMap pair_map(std::vector<HeatmapPanel> panels, std::size_t n_head, bool symm
   pairs.map = {.panels = std::move(panels),
                .scale = ColourScale::diverging,
                .group = pairs.by_layer ? 0 : n_head};
-  if (pairs.by_layer) {
+  if (!pairs.by_layer) {
+    pairs.map.row_labels = row_names(n_head_total, n_head, pairs.names_heads);
+    pairs.map.column_labels = pairs.map.row_labels;
+  } else {
     pairs.about =
         " A cell is the largest by size of all pairs of heads of two layers; dots mark the pairs "
         "named here.";

@@ -10,11 +10,13 @@ namespace headscope {
 
 /// Matrices of all pairs of heads, a panel each.
 struct PairMap {
-  /// Diverging, without titles and labels. Above 64 heads, of which cells would be too small to be
-  /// seen on a printed page, a cell is a pair of layers: of its pairs of heads, the value of the
-  /// largest size, with a dot where a named pair is; NaN where no pair has a value.
+  /// Diverging, without titles. Of more than 400 heads, whose cells a printed page cannot show, a
+  /// cell is a pair of layers: of its pairs of heads, the value of the largest size, with a dot
+  /// where a named pair is; NaN where no pair has a value. Rows and columns of heads are labelled
+  /// by head up to 64 heads, above that by layer at each layer's middle head.
   Heatmap map;
   bool by_layer = false;
+  bool names_heads = false;        ///< whether the labels are of heads, not of layers
   std::vector<std::string> named;  ///< by panel: `L3H0 to L5H1 0.31, L2H2 to L4H7 0.28`
   std::string about;               ///< for the caption: what a cell is, if it is a pair of layers
 };

@@ -160,8 +160,8 @@ void run_first(const Arguments& arguments) {
 
 const std::vector<RegisteredCommand>& commands() {
   static const std::vector<RegisteredCommand> all{
-      run_command(),     merge_command(),   attend_command(),  list_command(),  report_command(),
-      compare_command(), inspect_command(), convert_command(), prune_command(), tasks_command()};
+      run_command(),    merge_command(),   attend_command(),  tasks_command(),   list_command(),
+      report_command(), compare_command(), inspect_command(), convert_command(), prune_command()};
   return all;
 }
 

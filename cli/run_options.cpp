@@ -98,16 +98,20 @@ RunOptions::RunOptions() {
   add_first_token(table, reading.bos, reading.prepend_bos);
   table(literal_special_tokens,
         {"literal-special-tokens", "",
-         "read <|endoftext|> in plain text as these letters, where it ends a document otherwise; "
-         "for texts about tokenizers"});
-  table(context, {"context", "N",
-                  "most tokens to run at once; longer documents are cut at sentence ends. Time and "
-                  "memory of attention patterns grow with its square",
-                  "the smaller of the model's context and " + grouped(longest_context)});
+         "read <|endoftext|> in plain text as letters, not as the end of a document. Use it for "
+         "texts about tokenizers"});
+  table(context,
+        {"context", "N",
+         "most tokens to run at once; longer documents are cut at sentence ends. Lower it "
+         "when attention patterns take too much time or memory, which grow with its square",
+         "the smaller of the model's context and " + grouped(longest_context)});
   table(document_sentences,
         {"document-sentences", "K",
-         "sentences of a document where a CoNLL-U file has no `# newdoc`", "all are one document"});
-  table(max_documents, {"max-documents", "N", "number of documents of the corpus to use", "all"});
+         "sentences per document in CoNLL-U files without `# newdoc`. Set it for such files: "
+         "intervals resample documents",
+         "all are one document"});
+  table(max_documents, {"max-documents", "N",
+                        "number of documents of the corpus to use; few for a quick look", "all"});
   table.heading("Tasks");
   Option& task_files = table(
       tasks,
@@ -116,18 +120,20 @@ RunOptions::RunOptions() {
        "prefix, good, bad; with optional task and relation (the UD relation it is about)",
        "the tasks in data/ with the default model", run});
   task_files.several = task_files.in_usage = true;
-  table(max_pairs, {"task-pairs", "N", "number of pairs of each task to use", "all"});
+  table(max_pairs,
+        {"task-pairs", "N", "number of pairs of each task to use; few for a quick look", "all"});
   table.heading("Analyses");
   table(analyses, {"analyses", "A,B", "analyses to run, separated by commas",
                    "all that model, corpus and tasks allow", run})
       .choices = analysis_names();
   table(control, {"control", "KIND",
                   "none, or random: repeat the analyses that support it on five untrained models "
-                  "of the same shape, and classification on five whose weights are permuted"})
+                  "of the same shape, and classification on five with permuted weights. Use random "
+                  "to learn what training changed"})
       .choices = {"none", "random"};
   table(control_documents,
         {"control-documents", "N",
-         "documents that each of these models reads, spread evenly over the corpus", "all"});
+         "documents that each control model reads, spread evenly over the corpus", "all"});
   settings.declare(table, analysis_registry());
   table.heading("Output");
   add_output(table, output.folder);
@@ -140,7 +146,7 @@ RunOptions::RunOptions() {
   table
       .add({"memory", "SIZE",
             "memory limit, such as 900M or 8G; a run with a higher estimate is refused before the "
-            "first document",
+            "first document. Set it on a shared machine",
             "no limit; `headscope inspect MODEL` prints the estimates", process})
       .store = [this](const Option& option, const Words& words) {
     const auto bytes = parse_memory(words.front());
@@ -149,25 +155,27 @@ RunOptions::RunOptions() {
   };
   table
       .add({"shard", "K/N",
-            "run only documents K, K + N, K + 2 N ... of the corpus, K from 1 to N; "
-            "`headscope merge` combines the shards",
+            "run only documents K, K + N, K + 2 N ... of the corpus, K from 1 to N. Use it to "
+            "share a corpus among N processes; `headscope merge` combines their shards",
             "all documents", process})
       .store = [this](const Option& option, const Words& words) {
     if (read_shard(words.front())) return;
     option.refuse("K/N with K from 1 to N,", words.front());
   };
   table(files.wait,
-        {"wait", "", "between passes, wait for the other shards instead of stopping", "", process});
+        {"wait", "",
+         "wait for the other shards between passes instead of stopping. Use it when all shards "
+         "run at once",
+         "", process});
   table(files.resume,
         {"resume", "",
-         "continue an interrupted run in the same folder; without other options of the run, "
-         "with those that it had",
-         "", process});
+         "continue an interrupted run in the same folder; its options need not be given again", "",
+         process});
   table(force, {"force", "", "replace the results of a finished run in the folder", "", process});
   table(files.mixed,
         {"mixed", "",
-         "add up sums that another OpenBLAS kernel, processor or number of threads made; "
-         "their rounding differs in the last bits",
+         "add up sums that another OpenBLAS kernel, processor or number of threads made. Use it "
+         "when shards ran on unlike machines; rounding then differs in the last bits",
          "", process});
   table(files.save_every, {"save-every", "N", "save the state for --resume after every N documents",
                            "so often that saving takes about 1 % of the time", process});

@@ -22,13 +22,13 @@ Option& add_tokenizer(OptionTable& option, std::string& field) {
 
 void add_first_token(OptionTable& option, std::string& bos, bool& prepend_bos) {
   option(bos, {"bos", "TOKEN",
-               "token to begin each document with, as the vocabulary spells it; for a model that "
-               "was trained with another first token than its config names",
+               "first token of each document, as the vocabulary spells it. Use it for a model "
+               "trained with another first token than its config names",
                "bos_token_id of the model's config, else what its tokenizer puts first, else "
                "<|endoftext|>"});
-  option(prepend_bos, {"no-bos", "",
-                       "begin documents with no token of their own; for a model that was trained "
-                       "without one"});
+  option(prepend_bos,
+         {"no-bos", "",
+          "begin documents without a first token. Use it for a model trained without one"});
 }
 
 Option& add_encoding(OptionTable& option, std::string& field) {

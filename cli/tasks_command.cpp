@@ -31,7 +31,8 @@ class TasksCommand : public Command {
                           "folder with the tokenizer, or a model with one: the words that vary are "
                           "one of its tokens each",
                           "that of the default model"});
-    options_(seed_, {"seed", "N", "of the random choices; the same seed gives the same pairs"});
+    options_(seed_,
+             {"seed", "N", "seed of the random choices; the same seed gives the same pairs"});
   }
 
   void run(const std::string& /*command_line*/) override {

@@ -11,7 +11,7 @@ function(join_files result)
 endfunction()
 join_files(report_css report.css heads.css)
 join_files(report_js dom.js tables.js head_data.js colours.js contents.js tabs.js head_map.js head_table.js head_reasons.js head_facts.js
-  patterns.js head_view.js pattern_matrix.js pattern_view.js neuron_view.js head_panel.js model_view.js head_search.js graphs.js figures.js next_tokens.js head_links.js glossary.js)
+  patterns.js head_view.js pattern_matrix.js pattern_view.js neuron_view.js head_panel.js model_view.js head_search.js graphs.js figure_zoom.js figures.js next_tokens.js head_links.js glossary.js)
 configure_file(${PROJECT_SOURCE_DIR}/src/report/page/assets.cpp.in
   ${PROJECT_BINARY_DIR}/report_assets.cpp @ONLY)
 target_sources(headscope PRIVATE ${PROJECT_BINARY_DIR}/report_assets.cpp)

@@ -44,15 +44,6 @@ double common_size(const std::vector<HeatmapPanel>& panels) {
   return sizes[static_cast<std::size_t>(place)];
 }
 
-/// One label per layer, at its middle head.
-std::vector<std::string> layer_labels(std::size_t n_layer, std::size_t n_head) {
-  std::vector<std::string> labels(n_layer * n_head);
-  for (std::size_t layer = 0; layer < n_layer; ++layer) {
-    labels[layer * n_head + n_head / 2] = "L" + std::to_string(layer);
-  }
-  return labels;
-}
-
 Figure composition_figure(const ResultsGroup& group) {
   const Array& scores = group.values("composition");
   const Array& null = group.values("composition_null");
@@ -69,10 +60,10 @@ Figure composition_figure(const ResultsGroup& group) {
         (kind == 0 ? " Strongest: " : "; ") + std::string(1, "QKV"[kind]) + " " + pairs.named[kind];
   }
   Heatmap& map = pairs.map;
-  map.row_title = pairs.by_layer ? "layer of the earlier head" : "earlier head (layer)";
-  map.column_title = pairs.by_layer ? "layer of the later head" : "later head (layer)";
+  const std::string unit = pairs.names_heads ? "" : " (layer)";
+  map.row_title = pairs.by_layer ? "layer of the earlier head" : "earlier head" + unit;
+  map.column_title = pairs.by_layer ? "layer of the later head" : "later head" + unit;
   map.value_title = "composition - random baseline";
-  if (!pairs.by_layer) map.row_labels = map.column_labels = layer_labels(heads[0], heads[1]);
   if (const double size = common_size(map.panels); size > 0) {
     map.low = -size;
     map.high = size;

@@ -33,16 +33,12 @@ Heatmap cosine_scale() {
 }
 
 Figure across_layers(const ResultsGroup& group) {
-  const std::size_t n_head = group.dimension("head").size(),
-                    n_head_total = group.dimension("unit_i").size();
+  const std::size_t n_head = group.dimension("head").size();
   PairMap pairs = pair_map({{"", off_diagonal(group.values("cosine_all"))}}, n_head, true, 6);
   Heatmap& map = pairs.map;
   map.value_title = "cosine";
-  map.row_title = map.column_title = pairs.by_layer ? "layer" : "head";
-  for (std::size_t head_index = 0; !pairs.by_layer && head_index < n_head_total; ++head_index) {
-    map.row_labels.push_back(head_text(head_index, n_head));
-  }
-  map.column_labels = map.row_labels;
+  map.row_title = pairs.by_layer ? "layer" : pairs.names_heads ? "head" : "head (layer)";
+  map.column_title = map.row_title;
   return {.name = "cosine_all_layers",
           .group = group.name,
           .title = "Cosine of head outputs across layers",

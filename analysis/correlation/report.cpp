@@ -88,7 +88,7 @@ Presentation correlation_presentation() {
                        .smallest = true,
                        .chance = "",
                        .alike = true},
-                      {.title = "Write most alike (cosine)",
+                      {.title = "Write most alike or opposite (cosine)",
                        .variable = "cosine_all",
                        .chance = "",
                        .alike = true}},

@@ -29,12 +29,38 @@ std::string runs_line(const ResultsGroup& group) {
   std::string notes = group.summary.empty() ? "" : " " + group.summary;
   std::ranges::replace(notes, '\n', ' ');
   return count_text(runs.size(), "run") + " in the order of " + ordering_of(group) + ": " +
-         joined(runs, ", ") + ". The others are compared with the first." + notes;
+         joined(runs, ", ") + "." +
+         (runs.size() == 2 ? " The second is compared" : " Each is compared") +
+         " with the first, " + runs[0] + "." + notes;
+}
+
+/// Whether the table of runs has a column for each number of a run.
+bool is_in_overview(const Variable& variable) {
+  constexpr std::size_t most_columns = 2;
+  const Shape& shape = variable.values.shape;
+  return shape.size() == 1 || shape[1] <= most_columns;
+}
+
+/// `loss higher by 0.08 to 0.13`, the interval of the difference on the same documents; where there
+/// is none `entropy lower`, with both values unless the table of runs has them.
+std::string change_of(const std::string& measure, const Estimate& first, const Estimate& own,
+                      const Estimate& difference, bool in_overview) {
+  if (difference.has_interval()) {
+    const bool higher = difference.value > 0;
+    const double least = higher ? difference.low : -difference.high,
+                 most = higher ? difference.high : -difference.low;
+    return measure + (higher ? " higher by " : " lower by ") + number_text(least, 3) + " to " +
+           number_text(most, 3);
+  }
+  return measure + (own.value > first.value ? " higher" : " lower") +
+         (in_overview
+              ? ""
+              : " (" + number_text(own.value, 3) + " against " + number_text(first.value, 3) + ")");
 }
 
 std::string measures_line(const ResultsGroup& group, const std::vector<Measure>& measures) {
   const std::vector<std::string>& runs = group.labels("run");
-  std::vector<std::string> apart;
+  std::vector<std::vector<std::string>> changes(runs.size());
   bool has_interval = false;
   for (const Measure& measure : measures) {
     const Variable* const measured = group.find(measure.variable);
@@ -46,7 +72,6 @@ std::string measures_line(const ResultsGroup& group, const std::vector<Measure>&
     const Variable* const differences =
         is_other_measure ? nullptr : with_suffix(group, variable, suffix);
     for (const ComparedSlice& slice : compared_slices(group, variable)) {
-      std::vector<std::string> others;
       const Estimate first = variable.estimate(slice.at[0][0]);
       for (std::size_t run = 1; run < runs.size(); ++run) {
         const Estimate own = variable.estimate(slice.at[run][0]),
@@ -55,21 +80,22 @@ std::string measures_line(const ResultsGroup& group, const std::vector<Measure>&
                                         : differences->estimate(slice.at[run][0]);
         has_interval |= first.has_interval() && own.has_interval();
         if (!is_changed(first, own, difference)) continue;
-        const std::string interval = difference.has_interval()
-                                         ? ", a difference of " + number_text(difference.low, 3) +
-                                               " to " + number_text(difference.high, 3) +
-                                               " on the same documents or pairs"
-                                         : "";
-        others.push_back(number_text(own.value, 3) + " in " + runs[run] + interval);
+        const std::string name =
+            in_words(measure.name, slice.label) + (slice.label.empty() ? "" : ",");
+        changes[run].push_back(change_of(name, first, own, difference, is_in_overview(variable)));
       }
-      if (others.empty()) continue;
-      apart.push_back(in_words(measure.name, slice.label) + " (" + number_text(first.value, 3) +
-                      " in " + runs[0] + ", " + joined(others, ", ") + ")");
     }
   }
   if (!has_interval) return "";
-  if (apart.empty()) return "No measure differs from that of " + runs[0] + " beyond its interval.";
-  return "Different from " + runs[0] + " beyond the interval: " + joined(apart, "; ") + ".";
+  std::vector<std::string> sentences;
+  for (std::size_t run = 1; run < runs.size(); ++run) {
+    sentences.push_back(changes[run].empty()
+                            ? runs[run] + " differs from " + runs[0] +
+                                  " in no measure beyond its interval."
+                            : runs[run] + " differs from " + runs[0] +
+                                  " beyond the intervals: " + joined(changes[run], "; ") + ".");
+  }
+  return joined(sentences, " ");
 }
 
 /// `classification sink (12 of 32 heads in pruned)`, those with the largest share first.
@@ -100,7 +126,7 @@ std::string changed_line(const ResultsGroup& group) {
   if (n_looked_at == 0) return "";
   if (found.empty()) return "No head differs from " + runs[0] + " beyond its interval.";
   std::ranges::stable_sort(found, std::greater<>(), &Ranked::value);
-  return "Most heads differ from " + runs[0] + " beyond their intervals in: " +
+  return "Scores in which the most heads differ from " + runs[0] + " beyond their intervals: " +
          joined(found | std::views::take(most_named), "; ", &Ranked::text) + ".";
 }
 
@@ -123,7 +149,8 @@ std::string order_line(const ResultsGroup& group, const std::vector<ScoreSection
   }
   if (found.empty()) return "";
   std::ranges::stable_sort(found, {}, &Ranked::value);
-  return "The order of heads correlates least with that in " + runs[0] + " (Spearman's rho) for: " +
+  return "Scores whose order of heads agrees least with that in " + runs[0] +
+         ", by Spearman's rho: " +
          joined(found | std::views::take(most_named), "; ", &Ranked::text) + ".";
 }
 
@@ -151,18 +178,22 @@ std::string types_line(const ResultsGroup& group) {
         most = in_words(types[from], "") + " to " + in_words(types[to], "");
       }
     }
-    parts.push_back(
+    const std::string changed =
         number_text(n_changed, 0) + " of " + count_text(static_cast<std::size_t>(n_all), "head") +
-        " in " + runs[run] +
-        (n_changed == 0 ? "" : " (most often " + most + ", " + number_text(n_most, 0) + ")") +
-        (n_removed == 0 ? "" : "; " + number_text(n_removed, 0) + " more were removed"));
+        (n_changed == 1 ? " has" : " have") + " another main type than in " + runs[0];
+    const std::string kind =
+        n_changed == 0 ? "" : " (" + std::string(n_changed == 1 ? "" : "most often ") + most + ")";
+    const std::string removed =
+        n_removed == 0 ? ""
+                       : "; " + count_text(static_cast<std::size_t>(n_removed), "more head") +
+                             (n_removed == 1 ? " was" : " were") + " removed";
+    parts.push_back("In " + runs[run] + " " + changed + kind + removed + ".");
   }
-  return "Heads whose main type is another than in " + runs[0] + ": " + joined(parts, "; ") + ".";
+  return joined(parts, " ");
 }
 
 /// The runs with what differs of their shapes, and the measures of few numbers.
 OverviewTable overview(const ResultsGroup& group, const std::vector<Measure>& measures) {
-  constexpr std::size_t most_columns = 2;  // of one variable
   OverviewTable table{"Runs", "run", "report", {}};
   for (const char* const name : {"n_layer", "n_head", "d_model"}) {
     const std::vector<double>& values = group.values(name).values;
@@ -171,9 +202,9 @@ OverviewTable overview(const ResultsGroup& group, const std::vector<Measure>& me
   }
   for (const Measure& measure : measures) {
     const Variable* const variable = group.find(measure.variable);
-    if (variable == nullptr) continue;
-    const Shape& shape = variable->values.shape;
-    if (shape.size() < 2 || shape[1] <= most_columns) table.variables.push_back(measure.variable);
+    if (variable != nullptr && is_in_overview(*variable)) {
+      table.variables.push_back(measure.variable);
+    }
   }
   return table;
 }

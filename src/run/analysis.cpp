@@ -13,18 +13,21 @@ void AnalysisSettings::declare(OptionTable& option,
       {"bootstrap", "N",
        "resamples of documents behind each interval; no intervals if fewer than 20, or of a corpus "
        "of fewer than 20 documents"});
-  option(n_null, {"nulls", "N", "random draws behind each null of the weights-only analyses"});
-  option(seed, {"seed", "N", "seed of everything random"});
-  option(precision,
-         {"precision", "NAME",
-          "of products of weights: float32, or the fastest way of this processor whose losses of "
-          "ablated heads are within 0.1 % (high) or 1 % (fast) of a typical increase"})
+  option(n_null,
+         {"nulls", "N", "random draws behind each null distribution of the weights-only analyses"});
+  option(seed, {"seed", "N", "seed of all random choices; runs with the same seed draw the same"});
+  option(
+      precision,
+      {"precision", "NAME",
+       "precision of matrix products with weights: float32; or high or fast when a run takes too "
+       "long. Loss increases of ablated heads then err by up to 0.1 % (high) or 1 % (fast) of a "
+       "typical increase"})
       .choices = {"float32", "high", "fast"};
   std::vector<std::string> words = engine_options();
   words.insert(words.begin(), engine);
   option(engine, {"engine", "NAME",
-                  "that multiplies weights: the fastest of those that keep the precision in a "
-                  "trial at start, or the one named"})
+                  "engine for matrix products with weights; trial times those that keep the "
+                  "precision and takes the fastest. Name one when runs must use the same engine"})
       .choices = std::move(words);
   for (const RegisteredAnalysis& analysis : analyses) {
     if (!analysis.options) continue;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace headscope {
@@ -19,14 +20,25 @@ TEST(PairMap, HasACellForEachPairOfFewHeads) {
   EXPECT_EQ(pairs.map.group, 1u);
   EXPECT_EQ(pairs.map.panels[0].values(0, 1), 0.25);
   EXPECT_THAT(pairs.named, ElementsAre("L0H0 to L1H0 0.25"));
+  EXPECT_THAT(pairs.map.row_labels, ElementsAre("L0H0", "L1H0"));
   EXPECT_EQ(pairs.about, "");
 }
 
+TEST(PairMap, KeepsTheHeadsOfGpt2MediumAndLabelsTheirLayers) {
+  const PairMap pairs = pair_map({{"", Array({384, 384}, 0.5)}}, 16, true, 1);
+  EXPECT_FALSE(pairs.by_layer);
+  EXPECT_FALSE(pairs.names_heads);
+  EXPECT_EQ(pairs.map.panels[0].values.shape, (Shape{384, 384}));
+  ASSERT_EQ(pairs.map.column_labels.size(), 384u);
+  EXPECT_EQ(pairs.map.column_labels[16 * 23 + 8], "L23");
+  EXPECT_EQ(std::ranges::count(pairs.map.column_labels, ""), 384 - 24);
+}
+
 TEST(PairMap, HasACellForEachPairOfLayersOfManyHeads) {
-  Array values({66, 66}, no_value);
-  values(0, 40) = values(40, 0) = 0.25;
-  values(1, 64) = values(64, 1) = -0.5;
-  const PairMap pairs = pair_map({{"", values}}, 33, true, 1);
+  Array values({402, 402}, no_value);
+  values(0, 240) = values(240, 0) = 0.25;
+  values(1, 232) = values(232, 1) = -0.5;
+  const PairMap pairs = pair_map({{"", values}}, 201, true, 1);
   EXPECT_TRUE(pairs.by_layer);
   EXPECT_EQ(pairs.map.group, 0u);
   const HeatmapPanel& panel = pairs.map.panels[0];

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/number_text.hpp"
 #include "comparison/comparison_findings.hpp"
 #include "support/message_of.hpp"
 #include "support/results_sample.hpp"
@@ -168,7 +169,14 @@ TEST(Comparison, RunsOnTheSameDocumentsArePaired) {
   EXPECT_FALSE(group.variable("wetness_difference").estimate(0).has_interval());
   EXPECT_GT(group.variable("weather_rain_difference").estimate(3).low, 1);
   EXPECT_THAT(values(group, "weather_rain_changed"), ElementsAre(0, 0, 0, 1, 1, 1));
-  EXPECT_THAT(lines(group)[1], HasSubstr("a difference of 1.0"));
+  const auto sentence = [&](const char* run, const char* other, const char* change) {
+    return std::string(run) + " differs from " + other + " beyond the intervals: wetness " +
+           change + " by " + number_text(difference.low, 3) + " to " +
+           number_text(difference.high, 3) + ".";
+  };
+  EXPECT_THAT(lines(group)[1], HasSubstr(sentence("b", "a", "higher")));
+  EXPECT_THAT(lines(compared({of_documents("b", 1), of_documents("a", 0)}))[1],
+              HasSubstr(sentence("a", "b", "lower")));
 }
 
 TEST(Comparison, RunsOfOtherDocumentsOrDrawsAreNot) {
@@ -191,7 +199,7 @@ TEST(Comparison, ARemovedHeadIsRemovedAndNotOfAnotherType) {
   EXPECT_EQ(group.variable("type_transition").values(1, 2, 0), 0);
   EXPECT_EQ(group.variable("weather_primary").values(1, 0, 2), 3);
   EXPECT_EQ(lines(group).back(),
-            "Heads whose main type is another than in a: 0 of 2 heads in b; 1 more were removed.");
+            "In b 0 of 2 heads have another main type than in a; 1 more head was removed.");
   Results results;
   results.groups = {group};
   const std::vector<Figure> figures =
@@ -406,15 +414,14 @@ TEST(Comparison, FindingsNameWhatChanged) {
   EXPECT_THAT(
       lines(group),
       ElementsAre(
-          "2 runs in the order of the command line: a, b. The others are compared with the "
-          "first.",
-          "Different from a beyond the interval: wetness (5 in a, 9 in b).",
-          "Most heads differ from a beyond their intervals in: weather rain, spring (1 of 3 "
-          "heads in b); weather rain, autumn (1 of 3 heads in b).",
-          "The order of heads correlates least with that in a (Spearman's rho) for: weather "
+          "2 runs in the order of the command line: a, b. The second is compared with the "
+          "first, a.",
+          "b differs from a beyond the intervals: wetness higher.",
+          "Scores in which the most heads differ from a beyond their intervals: weather rain, "
+          "spring (1 of 3 heads in b); weather rain, autumn (1 of 3 heads in b).",
+          "Scores whose order of heads agrees least with that in a, by Spearman's rho: weather "
           "rain, spring (-0.5 in b); weather rain, autumn (1 in b).",
-          "Heads whose main type is another than in a: 1 of 3 heads in b (most often dry to "
-          "wet, 1)."));
+          "In b 1 of 3 heads has another main type than in a (dry to wet)."));
 }
 
 }  // namespace

@@ -860,7 +860,7 @@ class Reading(InABrowser):
             return [0, 1].map((headIndex) => { paintScore(cell, headIndex, score, scoreScale(score)); return cell.textContent; });
         })()""")
         self.assertEqual(shown, ["4.0", "2.0"])
-        self.assertEqual(self.browser.evaluate("[0, 0.0001, -0.0001].map(shortNumber)"), ["0", "~0", "−~0"])
+        self.assertEqual(self.browser.evaluate("[0, 0.0001, -0.0001].map(shortNumber)"), ["0", "~0", "~0"])
 
     def test_a_phone_shows_two_heads_one_below_the_other_and_verdicts_whole(self):
         self.browser.view(400, 900)
@@ -922,6 +922,43 @@ class LargeModels(InABrowser):
             self.browser.mouse("mouseMoved", *self.point_in_figure(
                 "units", 0, (heads + 0.5) / count, (count - 0.5) / count))
             self.assertEqual(self.texts("#tooltip div")[0], f"L{layers - 1}H{heads - 1}, L1H0")
+
+    def test_zoom_maps_of_all_pairs_of_heads(self):
+        for layers, heads in ((12, 12), (24, 16), (30, 9)):
+            self.browser.view(1280, 900)
+            self.browser.open(os.path.join(os.path.dirname(REPORT), f"{layers}x{heads}", "report.html"))
+            measure = """(() => {
+                const card = document.querySelector("#figure-units .card"), picture = card.querySelector("svg").getBoundingClientRect();
+                return [picture.width, card.offsetWidth, card.offsetHeight];
+            })()"""
+            width, *card = self.browser.evaluate(measure)
+            while True:
+                self.browser.click('#figure-units button[aria-label="Zoom in"]')
+                zoomed, *frame = self.browser.evaluate(measure)
+                self.assertEqual(frame, card, "the card keeps its size")
+                if zoomed == width:
+                    break
+                self.assertAlmostEqual(zoomed, 2 * width, delta=1)
+                width = zoomed
+            cell = self.browser.evaluate("""(({ heatmap, areas }, svg) => (
+                areas[0][2] / heatmap.columns * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width
+            ))(figureData.figures.units, document.querySelector("#figure-units svg"))""")
+            self.assertGreaterEqual(cell, 16)
+            self.browser.evaluate("""(() => {
+                const card = document.querySelector("#figure-units .card");
+                const [left, top, width, height] = figureData.figures.units.areas[0];
+                const svg = card.querySelector("svg"), scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+                card.scrollTo(scale * left - 20, scale * (top + height) - 200);
+            })()""")
+            count = layers * heads
+            self.browser.mouse("mouseMoved", *self.browser.evaluate(f"""(({{ areas }}, svg) => {{
+                const box = svg.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width, [left, top, width, height] = areas[0];
+                return [box.left + scale * (left + width * 1.5 / {count}), box.top + scale * (top + height * (1 - 0.5 / {count}))];
+            }})(figureData.figures.units, document.querySelector("#figure-units svg"))"""))
+            self.assertEqual(self.texts("#tooltip:not([hidden]) div")[0], f"L{layers - 1}H{heads - 1}, L0H1")
+            self.assertEqual(self.browser.evaluate("document.documentElement.scrollWidth"), 1280)
+            self.browser.click("#figure-units .tools button:nth-child(3)")
+            self.assertLess(self.browser.evaluate(measure)[0], 1280)
 
 
 class Attention(InABrowser):

@@ -186,6 +186,7 @@ function makeFigure(figure) {
   const svg = card.querySelector("svg");
   if (data.graph) new GraphView(svg, data);
   else makePicture(card, svg, data);
+  addZoom(card, svg, data);
   figure.querySelector("figcaption details").append(element("div", { class: "tools" },
     button("SVG", () => download(`${name}.svg`, pictureText(svg), "image/svg+xml")),
     button("PNG", () => savePng(svg, name)),

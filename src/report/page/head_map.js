@@ -184,7 +184,7 @@ function shortNumber(value) {
   if (size >= 10) return sign + Math.round(size);
   if (size >= 1) return sign + size.toFixed(1);
   if (size >= 0.005) return sign + size.toFixed(2).replace(/^0/, "");
-  return value === 0 ? "0" : `${sign}~0`;
+  return value === 0 ? "0" : "~0";
 }
 
 function paintScore(cell, headIndex, score, scale) {
