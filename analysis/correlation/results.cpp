@@ -343,7 +343,7 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
                                         return std::vector<double>{output_overlap(blocks, weights)};
                                       })[0],
                                   0, 1);
-  group.add(variables["output_overlap"], std::vector<Estimate>{overlap});
+  group.add(correlation_variables["output_overlap"], std::vector<Estimate>{overlap});
   add_distances(statistics, settings.seed, group);
   group.claims.push_back(low_correlation_claim(means.back()));
   group.claims.push_back(mixing_claim(overlap, group));
@@ -417,7 +417,8 @@ void add_control_comparison(const Statistics& statistics,
 
   const Estimate overlap_difference = std::move(estimates.back());
   estimates.pop_back();
-  group.add(variables["output_overlap_difference"], std::vector<Estimate>{overlap_difference});
+  group.add(correlation_variables["output_overlap_difference"],
+            std::vector<Estimate>{overlap_difference});
   settle_mixing(overlap_difference, controls.size(), group);
   const std::size_t n_layer = estimates.size() / 2;
   Array of_control({controls.size(), 2, n_layer});
