@@ -275,13 +275,13 @@ TEST(CommandLine, WithoutGnuplotARunHasAllButFigures) {
                         "\"headscope report " +
                         out + "\" draws them once gnuplot does\n"));
   for (const char* const report : {"/report.html", "/report.md"}) {
-    EXPECT_THAT(test::read_file(out + report), HasSubstr("gnuplot is not installed")) << report;
+    EXPECT_THAT(test::read_file(out + report), HasSubstr("Gnuplot is not installed")) << report;
   }
   EXPECT_FALSE(fs::is_empty(out + "/tables"));
   EXPECT_TRUE(fs::is_empty(out + "/figures"));
   ASSERT_EQ(run_headscope({"report", out, "--figures", "svg"}).exit_status, 0);
   EXPECT_FALSE(fs::is_empty(out + "/figures"));
-  EXPECT_THAT(test::read_file(out + "/report.md"), Not(HasSubstr("gnuplot is not installed")));
+  EXPECT_THAT(test::read_file(out + "/report.md"), Not(HasSubstr("Gnuplot is not installed")));
   const std::string report = test::read_file(out + "/report.html");
   const test::Finished refused = without({"report", out});
   EXPECT_EQ(refused.exit_status, 1);
@@ -309,7 +309,7 @@ TEST(CommandLine, AGnuplotThatFailsCostsTheFiguresAlone) {
   const Finished at_start = with("echo gnuplot: libgd.so.3 is missing >&2\nexit 127\n", never);
   EXPECT_EQ(at_start.exit_status, 0) << at_start.err;
   EXPECT_THAT(test::read_file(never + "/report.md"),
-              HasSubstr("gnuplot does not start (gnuplot: libgd.so.3 is missing)"));
+              HasSubstr("Gnuplot does not start (gnuplot: libgd.so.3 is missing)"));
   const Finished at_figure =
       with("[ \"$1\" = --version ] && exit 0\necho out of colours >&2\nexit 1\n", later);
   EXPECT_EQ(at_figure.exit_status, 0) << at_figure.err;
