@@ -246,8 +246,7 @@ Claim low_correlation_claim(const Estimate& mean_cosine) {
 
 constexpr const char* mixing_statement =
     "W_O mixes heads: their outputs, separate before it, overlap more after it than in an "
-    "untrained "
-    "model.";
+    "untrained model.";
 
 /// Undecided until untrained models are compared (settle_mixing).
 Claim mixing_claim(const Estimate& overlap, const ResultsGroup& group) {

@@ -241,15 +241,13 @@ class Paths : public TaskAnalysis {
   /// @param times  of columns after position 0; by position, position 0 counts for both sides.
   static std::vector<Place> places_of(const SequenceBatch& batch, const std::vector<double>& times,
                                       Index n_place) {
-    std::vector<Place> places(times.size());
-    for (const SequenceBatch::Sequence& sequence : batch.sequences) {
-      for (Index t = 0; t < sequence.count; ++t) {
-        const Index column = sequence.first + t, position = sequence.prefix_count + t;
-        if (n_place == 1) {
-          places[column] = {0, times[column]};
-        } else {
-          places[column] = {position, position == 0 ? 2 : times[column]};
-        }
+    const std::vector<Index> positions = positions_of(batch.sequences);
+    std::vector<Place> places;
+    for (Index column = 0; column < times.size(); ++column) {
+      if (n_place == 1) {
+        places.push_back({0, times[column]});
+      } else {
+        places.push_back({positions[column], positions[column] == 0 ? 2 : times[column]});
       }
     }
     return places;

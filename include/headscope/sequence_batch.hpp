@@ -45,4 +45,7 @@ struct SequenceBatch {
                 bool with_last);
 };
 
+/// The position of each column, in the order of the columns.
+std::vector<Index> positions_of(std::span<const SequenceBatch::Sequence> sequences);
+
 }  // namespace headscope

@@ -26,16 +26,11 @@ NodeReplacement::NodeReplacement(const EdgeGraph& graph, const ModelConfig& conf
   check_count("rows of the replacement of nodes", config.d_model, values.n_rows);
   check_count("columns of the replacement of nodes", graph.n_node() * n_position_, values.n_cols);
   if (n_position_ == 1) return;
-  positions_.resize(batch.n_column());
-  for (const SequenceBatch::Sequence& sequence : batch.sequences) {
-    for (Index t = 0; t < sequence.count; ++t) {
-      const Index position = sequence.prefix_count + t;
-      if (position >= n_position_) {
-        throw ShapeError("positions of the replacement of nodes: expected more than " +
-                         std::to_string(position) + ", got " + std::to_string(n_position_));
-      }
-      positions_[sequence.first + t] = position;
-    }
+  positions_ = positions_of(batch.sequences);
+  for (const Index position : positions_) {
+    if (position < n_position_) continue;
+    throw ShapeError("positions of the replacement of nodes: expected more than " +
+                     std::to_string(position) + ", got " + std::to_string(n_position_));
   }
 }
 

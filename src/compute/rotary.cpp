@@ -57,10 +57,7 @@ void turn(const ModelConfig& config, std::span<const SequenceBatch::Sequence> se
           blas::View rows, Scratch& scratch) {
   const std::vector<double> rates = config.rotary_rates();
   if (rates.empty() || sequences.empty()) return;
-  std::vector<Index> positions;
-  for (const SequenceBatch::Sequence& sequence : sequences) {
-    for (Index t = 0; t < sequence.count; ++t) positions.push_back(sequence.prefix_count + t);
-  }
+  const std::vector<Index> positions = positions_of(sequences);
   auto& table = scratch.shared<RotaryTable>();
   table.prepare(rates, *std::ranges::max_element(positions) + 1);
   const float sign = which == Turn::forward ? 1 : -1;

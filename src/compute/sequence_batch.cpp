@@ -80,4 +80,12 @@ void check_batch(const SequenceBatch& batch, const ModelConfig& config) {
   }
 }
 
+std::vector<Index> positions_of(std::span<const SequenceBatch::Sequence> sequences) {
+  std::vector<Index> positions;
+  for (const SequenceBatch::Sequence& sequence : sequences) {
+    for (Index t = 0; t < sequence.count; ++t) positions.push_back(sequence.prefix_count + t);
+  }
+  return positions;
+}
+
 }  // namespace headscope

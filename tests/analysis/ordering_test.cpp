@@ -82,10 +82,17 @@ TEST_P(BadOrdering, IsRefusedWithItsPlace) {
             path + ":" + GetParam().message);
 }
 
+/// The text of a file that `change` has changed.
+std::function<std::string(json)> changed(std::function<void(json&)> change) {
+  return [change = std::move(change)](json file) {
+    change(file);
+    return file.dump();
+  };
+}
+
 /// A file with a score of 0 of this edge in addition.
-std::string with_score_of(const char* edge, json file) {
-  file["edges"][edge]["score"] = 0;
-  return file.dump();
+std::function<std::string(json)> with_score_of(const char* edge) {
+  return changed([edge](json& file) { file["edges"][edge]["score"] = 0; });
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -95,39 +102,23 @@ INSTANTIATE_TEST_SUITE_P(
                 " expected JSON, got unfinished or other text"},
         BadFile{"List", [](const json&) { return std::string("[]"); },
                 "cfg: expected an object, got none"},
-        BadFile{"NoEdges",
-                [](json file) {
-                  file.erase("edges");
-                  return file.dump();
-                },
+        BadFile{"NoEdges", changed([](json& file) { file.erase("edges"); }),
                 "edges: expected an object, got none"},
-        BadFile{"OtherModel",
-                [](json file) {
-                  file["cfg"]["n_layers"] = 12;
-                  return file.dump();
-                },
+        BadFile{"OtherModel", changed([](json& file) { file["cfg"]["n_layers"] = 12; }),
                 "cfg.n_layers: expected 1, as the model has, got 12"},
-        BadFile{"OtherHeads",
-                [](json file) {
-                  file["cfg"].erase("n_heads");
-                  return file.dump();
-                },
+        BadFile{"OtherHeads", changed([](json& file) { file["cfg"].erase("n_heads"); }),
                 "cfg.n_heads: expected 2, as the model has, got none"},
-        BadFile{"UnknownNode", [](const json& file) { return with_score_of("a7.h0->m0", file); },
+        BadFile{"UnknownNode", with_score_of("a7.h0->m0"),
                 "edge a7.h0->m0: expected a node of the model, got a7.h0"},
-        BadFile{"Backwards", [](const json& file) { return with_score_of("m0->a0.h0<q>", file); },
+        BadFile{"Backwards", with_score_of("m0->a0.h0<q>"),
                 "edge m0->a0.h0<q>: expected an edge to a later part, to a head by <q>, <k> or "
                 "<v>, got none of the model's"},
-        BadFile{"NoInput", [](const json& file) { return with_score_of("input->a0.h0", file); },
+        BadFile{"NoInput", with_score_of("input->a0.h0"),
                 "edge input->a0.h0: expected an edge to a later part, to a head by <q>, <k> or "
                 "<v>, got none of the model's"},
-        BadFile{"NoArrow", [](const json& file) { return with_score_of("a0.h0", file); },
+        BadFile{"NoArrow", with_score_of("a0.h0"),
                 "edge a0.h0: expected an edge FROM->TO, got no arrow"},
-        BadFile{"Missing",
-                [](json file) {
-                  file["edges"].erase("a0.h1->m0");
-                  return file.dump();
-                },
+        BadFile{"Missing", changed([](json& file) { file["edges"].erase("a0.h1->m0"); }),
                 "edges: expected all 13 edges of the model, got none named a0.h1->m0"},
         BadFile{"NotANumber",
                 [](const json& file) {
@@ -136,11 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                   return text.replace(place, 11, "\"score\":NaN");
                 },
                 "edge a0.h0->logits: expected a finite score, got \"NaN\""},
-        BadFile{"NoScore",
-                [](json file) {
-                  file["edges"]["input->m0"].erase("score");
-                  return file.dump();
-                },
+        BadFile{"NoScore", changed([](json& file) { file["edges"]["input->m0"].erase("score"); }),
                 "edge input->m0: expected a finite score, got none"}),
     [](const auto& each) { return std::string(each.param.name); });
 

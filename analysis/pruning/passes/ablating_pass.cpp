@@ -215,7 +215,7 @@ AblatingPass::AblatingPass(const PruningInput& input, const LogitAttribution& at
 
 std::unique_ptr<PieceObserver> AblatingPass::begin_piece(const Piece& piece,
                                                          DocumentStatistics& statistics) {
-  if (piece.tokens.size() < 2 || !input_.sample.contains(piece.document)) return nullptr;
+  if (!input_.samples(piece)) return nullptr;
   return std::make_unique<Effects>(input_, piece, statistics);
 }
 

@@ -17,7 +17,7 @@ void add_mean_z(const LayerView& view, const ModelConfig& config, DocumentStatis
 
 std::unique_ptr<PieceObserver> AveragingPass::begin_piece(const Piece& piece,
                                                           DocumentStatistics& statistics) {
-  if (piece.tokens.size() < 2 || !input_.sample.contains(piece.document)) return nullptr;
+  if (!input_.samples(piece)) return nullptr;
   return std::make_unique<LayerFunction>([this, &statistics](const LayerView& view) {
     add_mean_z(view, input_.model.config, statistics);
   });
