@@ -8,6 +8,7 @@
 #include "headscope/gradient.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
+#include "pruning/direct_effects.hpp"
 #include "pruning/passes/ablating_pass.hpp"
 #include "pruning/passes/averaging_pass.hpp"
 #include "pruning/passes/curve_pass.hpp"

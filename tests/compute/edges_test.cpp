@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <numeric>
 #include <set>
 
@@ -14,9 +13,7 @@
 #include "headscope/edge_gradient.hpp"
 #include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
-#include "paths/integrated.hpp"
 #include "support/double_reference.hpp"
-#include "support/golden.hpp"
 #include "support/message_of.hpp"
 #include "support/random_weights.hpp"
 
@@ -410,134 +407,6 @@ TEST_F(Edges, ADifferenceOfTheStreamIsTheReplacementOfAHead) {
   const std::vector<StreamVariant> late{{{config.n_layer, StartPoint::Sublayer::mlp}, difference}};
   EXPECT_EQ(test::message_of<ShapeError>([&] { ablation.losses(batch, late); }),
             "layer of a change of the stream: expected below 3, got 3");
-}
-
-/// Four pairs on the default model, and what hooked forwards and automatic differentiation in
-/// PyTorch make of them (tests/data/make_paths.py).
-class EdgesAgainstPyTorch : public testing::Test {
- protected:
-  EdgesAgainstPyTorch()
-      : model(load_model(HEADSCOPE_PROJECT_DIR "/data/default-model.h5")),
-        graph(model.config),
-        replacement(test::narrow(test::read_matrix(golden, "replacement"))),
-        ablation(model) {
-    for (Index i = 0; i < n_pair; ++i) {
-      const std::string pair = "pairs/" + std::to_string(i);
-      const TokenIds good = test::read_tokens(golden, pair + "/good"),
-                     bad = test::read_tokens(golden, pair + "/bad");
-      const auto n_shared = static_cast<Index>(test::read_tokens(golden, pair + "/n_shared")[0]);
-      batch.add_pair(good, bad, n_shared, false);
-      ends.push_back(batch.n_column());
-      weights.insert(weights.end(), good.size() - n_shared, -1.0F / n_pair);
-      weights.insert(weights.end(), bad.size() - n_shared, 1.0F / n_pair);
-    }
-    LayerObserver* const observers[] = {&ablation};
-    Forward(model).run(batch, observers);
-  }
-
-  double margin(const TokenLoss& loss) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      sum += static_cast<double>(weights[i]) * loss.nll[i];
-    }
-    return sum;
-  }
-
-  std::vector<double> expected(const std::string& name) const {
-    return golden.read_reals(name).values;
-  }
-
-  static constexpr Index n_pair = 4;
-  const hdf5::InputFile golden{test::data_path("paths_golden.h5")};
-  Model model;
-  EdgeGraph graph;
-  Matrix replacement;
-  HeadAblation ablation;
-  SequenceBatch batch;
-  std::vector<Index> ends;
-  std::vector<float> weights;
-};
-
-// Margins are about 50 nats of some 20 tokens in float32.
-constexpr double golden_tolerance = 2e-4;
-
-TEST_F(EdgesAgainstPyTorch, FirstOrderEffectsAreThoseOfAutogradWithPortsCutApart) {
-  std::vector<double> effects(graph.n_edge(), 0);
-  EdgeGradient(model).run(ablation.activations(), batch, weights, replacement, ends,
-                          [&](Index, std::span<const float> values) {
-                            for (Index edge = 0; edge < values.size(); ++edge) {
-                              effects[edge] += static_cast<double>(values[edge]);
-                            }
-                          });
-  const std::vector<double> all = expected("first_order");
-  ASSERT_EQ(all.size(), graph.n_edge());
-  for (Index edge = 0; edge < graph.n_edge(); ++edge) {
-    EXPECT_NEAR(effects[edge], all[edge], golden_tolerance)
-        << graph.node_name(graph.node_of(edge)) << " " << graph.port_name(graph.port_of(edge));
-  }
-}
-
-TEST_F(EdgesAgainstPyTorch, IntegratedEffectsAreThoseOfAutogradOverFivePasses) {
-  const arma::fvec mean_token = test::narrow(test::read_matrix(golden, "mean_token"));
-  std::vector<double> effects(graph.n_edge(), 0);
-  Forward forward(model);
-  IntegratedEdges(model, {}, 5)
-      .run(forward, ablation.activations(), batch, weights, replacement, mean_token, ends,
-           [&](Index, std::span<const float>, std::span<const float> integrated) {
-             for (Index edge = 0; edge < integrated.size(); ++edge) {
-               effects[edge] += static_cast<double>(integrated[edge]);
-             }
-           });
-  const std::vector<double> all = expected("integrated"), first_order = expected("first_order");
-  ASSERT_EQ(all.size(), graph.n_edge());
-  double largest_difference = 0;
-  for (Index edge = 0; edge < graph.n_edge(); ++edge) {
-    EXPECT_NEAR(effects[edge], all[edge], golden_tolerance)
-        << graph.node_name(graph.node_of(edge)) << " " << graph.port_name(graph.port_of(edge));
-    largest_difference = std::max(largest_difference, std::abs(all[edge] - first_order[edge]));
-  }
-  EXPECT_GT(largest_difference, 100 * golden_tolerance) << "passes far from the first order";
-}
-
-TEST_F(EdgesAgainstPyTorch, TwentyExactEdgesOfEachKindAreThoseOfHookedForwards) {
-  std::vector<Index> edges;
-  for (const std::int64_t edge : golden.read_integers("exact_edge")) {
-    edges.push_back(static_cast<Index>(edge));
-  }
-  std::map<PathPort::Kind, int> n_of_kind;
-  for (const Index edge : edges) ++n_of_kind[graph.port(graph.port_of(edge)).kind];
-  EXPECT_EQ(n_of_kind.size(), 5U);
-  for (const auto& [kind, n] : n_of_kind) EXPECT_EQ(n, 20);
-  const double whole = margin(ablation.clean_loss(batch));
-  EXPECT_NEAR(whole, expected("margin")[0], golden_tolerance);
-  const std::vector<double> changes = expected("exact_change");
-  const std::vector<TokenLoss> losses =
-      EdgeAblation(model).losses(ablation, batch, edges, replacement);
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    EXPECT_NEAR(margin(losses[i]) - whole, changes[i], golden_tolerance)
-        << graph.node_name(graph.node_of(edges[i])) << " "
-        << graph.port_name(graph.port_of(edges[i]));
-  }
-}
-
-TEST_F(EdgesAgainstPyTorch, CircuitsFromNoEdgeToAllKeepTheSameMargins) {
-  const std::vector<double> effects = expected("first_order"), margins = expected("circuit_margin");
-  const std::vector<std::int64_t> sizes = golden.read_integers("circuit_size");
-  std::vector<Index> order(graph.n_edge());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(),
-                           [&](Index edge) { return std::abs(effects[edge]); });
-  CircuitForward circuit(model);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    std::vector<unsigned char> kept(graph.n_edge(), 0);
-    for (Index n = 0; n < static_cast<Index>(sizes[i]); ++n) kept[order[n]] = 1;
-    EXPECT_NEAR(margin(circuit.run(batch, replacement, kept)), margins[i], golden_tolerance)
-        << sizes[i] << " edges";
-  }
-  EXPECT_EQ(sizes.front(), 0);
-  EXPECT_EQ(static_cast<Index>(sizes.back()), graph.n_edge());
-  // Both are PyTorch's, in double.
-  EXPECT_NEAR(margins.back(), expected("margin")[0], 1e-12) << "all edges are the model";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Make every golden file in this folder again. README.md lists their content and the versions needed."""
 
+import make_architecture_edges
 import make_architectures
 import make_forward
 import make_gradient
@@ -21,3 +22,4 @@ if __name__ == "__main__":
     make_tasks.main()
     make_paths.main()
     make_architectures.main()
+    make_architecture_edges.main()

@@ -5,6 +5,7 @@ data/tasks.jsonl on the default model, each side run by itself.
 """
 
 import contextlib
+import functools
 
 import numpy
 import torch
@@ -75,20 +76,21 @@ def log_probabilities(model, tokens, change, embed=lambda tokens: tokens):
     return logits.log_softmax(-1)[:-1].gather(1, torch.tensor(tokens)[1:, None])[:, 0], written
 
 
-def margin(model, pair, change):
-    return log_probabilities(model, pair[0], change)[0].sum() - log_probabilities(model, pair[1], change)[0].sum()
+def margin(run, pair, change):
+    """`run(tokens, change, embed)` is log_probabilities of a model, as in the functions below."""
+    return run(pair[0], change)[0].sum() - run(pair[1], change)[0].sum()
 
 
 @torch.no_grad()
-def mean_outputs(model, pairs):
+def mean_outputs(run, pairs):
     """What each node writes, mean over the tokens of all sides after position 0: [node, d_model]."""
-    sides = [log_probabilities(model, tokens, lambda *_: 0)[1] for pair in pairs for tokens in pair]
+    sides = [run(tokens, lambda *_: 0)[1] for pair in pairs for tokens in pair]
     return torch.stack([torch.cat([written[node][1:] for written in sides]).mean(0) for node in range(len(sides[0]))])
 
 
-def mean_token(model, pairs):
+def mean_token(embeddings, pairs):
     """Mean token embedding over the tokens of all sides after position 0."""
-    return model.transformer.wte.weight[[token for pair in pairs for tokens in pair for token in tokens[1:]]].mean(0)
+    return embeddings[[token for pair in pairs for tokens in pair for token in tokens[1:]]].mean(0)
 
 
 def towards(mean, share):
@@ -96,7 +98,7 @@ def towards(mean, share):
     return lambda tokens: torch.cat([tokens[:, :1], mean + share * (tokens[:, 1:] - mean)], 1)
 
 
-def by_gradients(model, pairs, replacement, ports, embed=lambda tokens: tokens):
+def by_gradients(run, pairs, replacement, ports, embed=lambda tokens: tokens):
     """By edge, port after port: gradients of the margin by zeros added to what each port reads, ports cut apart, in a pass with these
     token embeddings, times the change of what the node writes in the pass of the model."""
     total = [torch.zeros(n_read, dtype=torch.float64) for _, n_read in ports]
@@ -104,8 +106,8 @@ def by_gradients(model, pairs, replacement, ports, embed=lambda tokens: tokens):
         for sign, tokens in ((1, pair[0]), (-1, pair[1])):
             added = [torch.zeros(len(tokens), replacement.shape[1], dtype=torch.float64, requires_grad=True) for _ in ports]
             with torch.no_grad():
-                written = log_probabilities(model, tokens, lambda *_: 0)[1]
-            log_p = log_probabilities(model, tokens, lambda port, _, added=added: added[port], embed)[0]
+                written = run(tokens, lambda *_: 0)[1]
+            log_p = run(tokens, lambda port, _, added=added: added[port], embed)[0]
             gradients = torch.autograd.grad(sign * log_p.sum(), added)
             for port, (_, n_read) in enumerate(ports):
                 for node in range(n_read):
@@ -114,8 +116,8 @@ def by_gradients(model, pairs, replacement, ports, embed=lambda tokens: tokens):
 
 
 @torch.no_grad()
-def mean_margin(model, pairs, change):
-    return float(sum(margin(model, pair, change) for pair in pairs)) / len(pairs)
+def mean_margin(run, pairs, change):
+    return float(sum(margin(run, pair, change) for pair in pairs)) / len(pairs)
 
 
 def without(edge, replacement):
@@ -138,19 +140,20 @@ def main():
     chosen = [line for task in TASKS for line in [each for each in lines if f'"{task}"' in each][:PAIRS_OF_TASK]]
     assert len(chosen) == len(TASKS) * PAIRS_OF_TASK
     pairs = read_pairs(chosen, tokenizer)
+    run = functools.partial(log_probabilities, model)
     nodes, ports = nodes_and_ports(model)
     edges = [(node, port) for port, (_, n_read) in enumerate(ports) for node in range(n_read)]
-    replacement = mean_outputs(model, pairs).float().double()
-    effects = by_gradients(model, pairs, replacement, ports)
-    mean = mean_token(model, pairs).float().double()
-    integrated = sum(by_gradients(model, pairs, replacement, ports, towards(mean, step / PASSES)) for step in range(1, PASSES + 1)) / PASSES
+    replacement = mean_outputs(run, pairs).float().double()
+    effects = by_gradients(run, pairs, replacement, ports)
+    mean = mean_token(model.transformer.wte.weight, pairs).float().double()
+    integrated = sum(by_gradients(run, pairs, replacement, ports, towards(mean, step / PASSES)) for step in range(1, PASSES + 1)) / PASSES
     order = numpy.argsort(-numpy.abs(effects), kind="stable")
     exact = []
     for kind in (".q", ".k", ".v", "MLP", "logits"):
         of_kind = [i for i in order if kind in ports[edges[i][1]][0]]
         half = EDGES_OF_KIND // 2
         exact += of_kind[:half] + of_kind[half::(len(of_kind) - half) // half][:half]
-    whole = mean_margin(model, pairs, lambda *_: 0)
+    whole = mean_margin(run, pairs, lambda *_: 0)
     sizes = (*CIRCUITS, len(edges))
     with golden_file.create("paths_golden.h5", 0, "effects of edges on margins of minimal pairs, and circuits, in float64") as file:
         for i, (good, bad) in enumerate(pairs):
@@ -164,10 +167,10 @@ def main():
         golden_file.put(file, "integrated", integrated)
         golden_file.put(file, "exact_edge", numpy.array(exact))
         golden_file.put(file, "exact_change", numpy.array(
-            [mean_margin(model, pairs, without(edges[i], replacement)) - whole for i in exact]))
+            [mean_margin(run, pairs, without(edges[i], replacement)) - whole for i in exact]))
         golden_file.put(file, "circuit_size", numpy.array(sizes))
         golden_file.put(file, "circuit_margin", numpy.array(
-            [mean_margin(model, pairs, keeping({edges[i] for i in order[:n]}, replacement, ports)) for n in sizes]))
+            [mean_margin(run, pairs, keeping({edges[i] for i in order[:n]}, replacement, ports)) for n in sizes]))
     print(f"{len(nodes)} nodes, {len(edges)} edges, margin {whole:.4f}")
 
 
