@@ -10,10 +10,8 @@
 
 namespace headscope {
 
-/// Passes: means, gradients, exact, those that narrow the fewest edges down, and pruning.
-inline constexpr int exact_pass = 2;
+/// Passes that narrow down how few edges do a task.
 inline constexpr int n_narrowing_pass = 4;
-inline constexpr int pruning_pass = exact_pass + 1 + n_narrowing_pass;
 inline constexpr std::size_t n_path_order = 3;  ///< integrated, first_order, random
 
 /// Names of the sums of a task, by its number.
