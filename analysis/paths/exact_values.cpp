@@ -59,7 +59,7 @@ ExactValues exact_values(const Statistics& statistics, std::size_t task, std::si
 }
 
 PrunedCircuit pruned_values(const Statistics& statistics, std::size_t task,
-                           const AnalysisSettings& settings) {
+                            const AnalysisSettings& settings) {
   const PathSums names(task);
   PrunedCircuit circuit;
   if (!statistics.has(names.pruned)) return circuit;

@@ -16,7 +16,8 @@ struct ExactValues {
 };
 
 /// @param statistics  of all passes.
-/// @param n_edge      ablated exactly. @param n_step  of circuits. @param margin  of the task, nats.
+/// @param n_edge      ablated exactly. @param n_step  of circuits. @param margin  of the task,
+/// nats.
 ExactValues exact_values(const Statistics& statistics, std::size_t task, std::size_t n_edge,
                          std::size_t n_step, double margin, const AnalysisSettings& settings);
 
@@ -27,6 +28,6 @@ struct PrunedCircuit {
 };
 
 PrunedCircuit pruned_values(const Statistics& statistics, std::size_t task,
-                             const AnalysisSettings& settings);
+                            const AnalysisSettings& settings);
 
 }  // namespace headscope

@@ -3,57 +3,31 @@
 #include <algorithm>
 #include <functional>
 
+#include "headscope/ablation.hpp"
+#include "headscope/circuit.hpp"
+#include "headscope/edge_ablation.hpp"
 #include "headscope/figure.hpp"
+#include "headscope/forward.hpp"
 #include "induction.hpp"
 #include "paths/circuit_size.hpp"
+#include "paths/integrated.hpp"
 #include "paths/ordering.hpp"
-#include "paths/passes/circuit_pruning_pass.hpp"
-#include "paths/passes/edge_gradient_pass.hpp"
-#include "paths/passes/exact_pass.hpp"
-#include "paths/passes/narrowing_pass.hpp"
-#include "paths/passes/node_averaging_pass.hpp"
+#include "paths/passes/path_pass.hpp"
 #include "paths/repeated_tokens.hpp"
 #include "paths/results.hpp"
 
 namespace headscope {
 namespace {
 
-/// One of the passes of `paths`.
-struct PathPass {
-  std::string name;
-  std::function<std::unique_ptr<TaskPass>(const PathsInput&, const Statistics& earlier)> begin;
-  double (*cost)(const PathsInput&, std::uint64_t batch);
-};
-
-template <typename Pass>
-PathPass path_pass(const char* name) {
-  return {name,
-          [](const PathsInput& input, const Statistics& earlier) {
-            return std::make_unique<Pass>(input, earlier);
-          },
-          &Pass::cost};
-}
-
-std::vector<PathPass> list_of_passes() {
-  std::vector<PathPass> passes{
-      path_pass<NodeAveragingPass>("averaging nodes on tasks"),
-      path_pass<EdgeGradientPass>("differentiating edges on tasks"),
-      path_pass<ExactPass>("ablating edges on tasks"),
-  };
-  for (int number = 0; number < n_narrowing_pass; ++number) {
-    passes.push_back({"narrowing circuits (" + std::to_string(number + 1) + " of " +
-                          std::to_string(n_narrowing_pass) + ")",
-                      [number](const PathsInput& input, const Statistics& earlier) {
-                        return std::make_unique<NarrowingPass>(input, number, earlier);
-                      },
-                      &NarrowingPass::cost});
-  }
-  passes.push_back(path_pass<CircuitPruningPass>("pruning circuits"));
-  return passes;
-}
-
 const std::vector<PathPass>& path_passes() {
-  static const std::vector<PathPass> passes = list_of_passes();
+  static const std::vector<PathPass> passes = [] {
+    std::vector<PathPass> list{node_averaging_pass(), edge_gradient_pass(), exact_pass()};
+    for (int number = 0; number < n_narrowing_pass; ++number) {
+      list.push_back(narrowing_pass(number));
+    }
+    list.push_back(circuit_pruning_pass());
+    return list;
+  }();
   return passes;
 }
 

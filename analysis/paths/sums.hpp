@@ -93,7 +93,4 @@ std::vector<Index> random_edges(Index n_edge, std::size_t task, std::uint64_t se
 /// The flags of some edges of n_edge.
 std::vector<unsigned char> flags_of(std::span<const Index> edges, Index n_edge);
 
-/// The flags of the first `count` edges of an order.
-std::vector<unsigned char> first_edges(const std::vector<Index>& order, Index count);
-
 }  // namespace headscope

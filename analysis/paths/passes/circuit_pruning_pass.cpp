@@ -1,12 +1,11 @@
-#include "paths/passes/circuit_pruning_pass.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "headscope/random.hpp"
-#include "headscope/resampling.hpp"
 #include "paths/circuit_size.hpp"
+#include "paths/passes/path_pass.hpp"
+#include "paths/passes/sampled_pairs.hpp"
 #include "paths/pruning.hpp"
 #include "paths/results.hpp"
 
@@ -33,28 +32,36 @@ std::vector<std::vector<Index>> edges_of_nodes(const EdgeGraph& graph) {
   return edges;
 }
 
-}  // namespace
-
-CircuitPruningPass::CircuitPruningPass(const PathsInput& input, const Statistics& earlier)
-    : input_(input),
-      means_(node_means(input, earlier)),
-      plans_(path_plans(input, earlier)),
-      circuit_(input.model, input.compute) {
-  for (std::size_t task = 0; task < input.tasks.size(); ++task) {
-    fewest_.push_back(
-        CircuitSize(earlier, task, input.graph.n_edge(), input.settings).fewest().value);
+class CircuitPruningPass : public TaskPass {
+ public:
+  CircuitPruningPass(const PathsInput& input, const Statistics& earlier)
+      : input_(input), circuits_(input, earlier) {
+    for (std::size_t task = 0; task < input.tasks.size(); ++task) {
+      fewest_.push_back(
+          CircuitSize(earlier, task, input.graph.n_edge(), input.settings).fewest().value);
+    }
   }
-}
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override;
+
+ private:
+  /// Margins of the odd pairs with no edge, those left, and all.
+  void add_judged(const SampledPairs& odd, const std::vector<Index>& left,
+                  DocumentStatistics& statistics);
+
+  const PathsInput input_;
+  CircuitRuns circuits_;
+  std::vector<double> fewest_;  // per task, edges of the circuit to prune; NaN: none
+};
 
 std::uint64_t CircuitPruningPass::run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
   const std::size_t task = input_.batches[batch].task;
   if (!is_first_of_task(input_, batch) || std::isnan(fewest_[task])) return 0;
-  const std::vector<Index>& order = plans_[task].order();
+  const std::vector<Index>& order = circuits_.plan(task).order();
   const SampledPairs even = half_of_pairs(input_, task, 0), odd = half_of_pairs(input_, task, 1);
   std::uint64_t n_check = 0;
   const auto margin_of = [&](const std::vector<Index>& edges) {
     ++n_check;
-    const std::vector<double> margins = margins_with(task, even, edges);
+    const std::vector<double> margins = circuits_.margins(even, edges);
     return std::accumulate(margins.begin(), margins.end(), 0.0);
   };
   const double none = margin_of({}), of_edges = margin_of(order) - none;
@@ -62,22 +69,22 @@ std::uint64_t CircuitPruningPass::run_batch(std::uint64_t batch, DocumentStatist
       {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(fewest_[task])},
       edges_of_nodes(input_.graph), margin_of, least_circuit_share * of_edges,
       none + kept_share * of_edges, CounterRandom(input_.settings.seed, pruning_stream + task));
-  add_judged(task, odd, left, statistics);
+  add_judged(odd, left, statistics);
   return n_check * even.n_token() + 3 * odd.n_token();
 }
 
-void CircuitPruningPass::add_judged(std::size_t task, const SampledPairs& odd,
-                                    const std::vector<Index>& left,
+void CircuitPruningPass::add_judged(const SampledPairs& odd, const std::vector<Index>& left,
                                     DocumentStatistics& statistics) {
-  const PathSums names(task);
+  const PathSums names(odd.task_number);
   Array &pruned = statistics.sum(names.pruned, {input_.graph.n_edge()}),
         &n_judged = statistics.sum(names.n_judged, {n_document_block}),
         &margin = statistics.sum(names.pruned_margin, {n_document_block, 3});
   for (const Index edge : left) pruned(edge) += 1;
   for (std::size_t pair = 0; pair < odd.number.size(); ++pair) n_judged(odd.block_of(pair)) += 1;
   std::size_t place = 0;
-  for (const std::vector<Index>& edges : {std::vector<Index>(), left, plans_[task].order()}) {
-    const std::vector<double> margins = margins_with(task, odd, edges);
+  for (const std::vector<Index>& edges :
+       {std::vector<Index>(), left, circuits_.plan(odd.task_number).order()}) {
+    const std::vector<double> margins = circuits_.margins(odd, edges);
     for (std::size_t pair = 0; pair < margins.size(); ++pair) {
       margin(odd.block_of(pair), place) += margins[pair];
     }
@@ -85,20 +92,24 @@ void CircuitPruningPass::add_judged(std::size_t task, const SampledPairs& odd,
   }
 }
 
-std::vector<double> CircuitPruningPass::margins_with(std::size_t task, const SampledPairs& pairs,
-                                                     const std::vector<Index>& edges) {
-  return circuit_margins(circuit_, input_.model.config, pairs, means_.replacement[task],
-                         flags_of(edges, input_.graph.n_edge()));
-}
-
-double CircuitPruningPass::cost(const PathsInput& input, std::uint64_t batch) {
+double pruning_cost(const PathsInput& input, std::uint64_t batch) {
   if (!is_first_of_task(input, batch)) return 0;
   // Checks of half the pairs of a task.
   constexpr double n_check = 150;
   const PairBatch& first = input.batches[batch];
-  const double n_sampled = static_cast<double>(
-      sampled_pairs(input, {first.task, 0, input.tasks[first.task].pairs.size(), 0}).number.size());
-  return n_check / 2 * input.n_token(batch) * n_sampled / static_cast<double>(first.count);
+  const std::size_t n_pair = input.tasks[first.task].pairs.size();
+  return n_check / 2 * input.n_token(batch) * static_cast<double>(n_pair) /
+         static_cast<double>(first.count) * sampled_share(input, {first.task, 0, n_pair, 0});
+}
+
+}  // namespace
+
+PathPass circuit_pruning_pass() {
+  return {"pruning circuits",
+          [](const PathsInput& input, const Statistics& earlier) {
+            return std::make_unique<CircuitPruningPass>(input, earlier);
+          },
+          pruning_cost};
 }
 
 }  // namespace headscope

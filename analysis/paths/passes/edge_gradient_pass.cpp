@@ -1,11 +1,35 @@
-#include "paths/passes/edge_gradient_pass.hpp"
-
+#include "headscope/ablation.hpp"
+#include "headscope/forward.hpp"
 #include "headscope/resampling.hpp"
+#include "paths/integrated.hpp"
+#include "paths/passes/path_pass.hpp"
 
 namespace headscope {
+namespace {
+
+class EdgeGradientPass : public TaskPass {
+ public:
+  EdgeGradientPass(const PathsInput& input, const Statistics& earlier)
+      : input_(input),
+        means_(node_means(input, earlier)),
+        forward_(input.model, input.compute),
+        clean_(input.model, input.compute, input.settings.ablation(0)),
+        gradient_(input.model, input.compute, input.options().n_gradient_step()) {}
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override;
+
+ private:
+  void add_margins(const PairBatch& pairs, const SequenceBatch& sequences,
+                   DocumentStatistics& statistics);
+
+  const PathsInput input_;
+  const NodeMeans means_;
+  Forward forward_;
+  HeadAblation clean_;  // keeps the batch's activations
+  IntegratedEdges gradient_;
+};
 
 void EdgeGradientPass::add_margins(const PairBatch& pairs, const SequenceBatch& sequences,
-                                       DocumentStatistics& statistics) {
+                                   DocumentStatistics& statistics) {
   const Task& task = input_.tasks[pairs.task];
   const PathSums names(pairs.task);
   Array &n_pair = statistics.sum(names.n_pair, {n_document_block}),
@@ -49,8 +73,17 @@ std::uint64_t EdgeGradientPass::run_batch(std::uint64_t batch, DocumentStatistic
   return sequences.n_column();
 }
 
-double EdgeGradientPass::cost(const PathsInput& input, std::uint64_t batch) {
-  return 5 * static_cast<double>(input.options().n_gradient_step()) * input.n_token(batch);
+}  // namespace
+
+PathPass edge_gradient_pass() {
+  return {"differentiating edges on tasks",
+          [](const PathsInput& input, const Statistics& earlier) {
+            return std::make_unique<EdgeGradientPass>(input, earlier);
+          },
+          [](const PathsInput& input, std::uint64_t batch) {
+            return 5 * static_cast<double>(input.options().n_gradient_step()) *
+                   input.n_token(batch);
+          }};
 }
 
 }  // namespace headscope

@@ -1,4 +1,5 @@
-#include "paths/passes/node_averaging_pass.hpp"
+#include "headscope/forward.hpp"
+#include "paths/passes/path_pass.hpp"
 
 namespace headscope {
 namespace {
@@ -72,7 +73,16 @@ Matrix node_outputs_mean(const PathsInput& input, const Statistics& earlier, con
   return means;
 }
 
-}  // namespace
+class NodeAveragingPass : public TaskPass {
+ public:
+  explicit NodeAveragingPass(const PathsInput& input)
+      : input_(input), forward_(input.model, input.compute) {}
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override;
+
+ private:
+  const PathsInput input_;
+  Forward forward_;
+};
 
 std::uint64_t NodeAveragingPass::run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
   const PairBatch& pairs = input_.batches[batch];
@@ -109,6 +119,16 @@ std::uint64_t NodeAveragingPass::run_batch(std::uint64_t batch, DocumentStatisti
   return sequences.n_column();
 }
 
+}  // namespace
+
+PathPass node_averaging_pass() {
+  return {"averaging nodes on tasks",
+          [](const PathsInput& input, const Statistics&) {
+            return std::make_unique<NodeAveragingPass>(input);
+          },
+          [](const PathsInput& input, std::uint64_t batch) { return input.n_token(batch); }};
+}
+
 NodeMeans node_means(const PathsInput& input, const Statistics& earlier) {
   const Index d_model = input.model.config.d_model;
   NodeMeans means;
@@ -116,9 +136,9 @@ NodeMeans node_means(const PathsInput& input, const Statistics& earlier) {
     const PathSums names(task);
     const Index n_place = input.options().n_position(input.tasks[task]);
     const bool is_known = earlier.has(names.n_token);
-    means.token.push_back(is_known ? mean_of(earlier.total(names.token), 0, d_model,
-                                             earlier.total(names.n_token)(0))
-                                   : Vector(d_model, arma::fill::zeros));
+    means.token.push_back(
+        is_known ? mean_of(earlier.total(names.token), 0, d_model, earlier.total(names.n_token)(0))
+                 : Vector(d_model, arma::fill::zeros));
     means.replacement.push_back(
         is_known && input.options().ablation != "zero"
             ? node_outputs_mean(input, earlier, names, n_place)

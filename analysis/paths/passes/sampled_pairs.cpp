@@ -12,9 +12,11 @@ std::vector<std::size_t> sampled_numbers(const PathsInput& input, const PairBatc
   return numbers;
 }
 
-SampledPairs pairs_numbered(const Task& task, std::vector<std::size_t> numbers) {
-  SampledPairs pairs{{}, std::move(numbers), task.pairs.size()};
-  for (const std::size_t i : pairs.number) pairs.task.pairs.push_back(task.pairs[i]);
+SampledPairs pairs_numbered(const PathsInput& input, std::size_t task,
+                            std::vector<std::size_t> numbers) {
+  const std::vector<TaskPair>& all = input.tasks[task].pairs;
+  SampledPairs pairs{task, {}, std::move(numbers), all.size()};
+  for (const std::size_t i : pairs.number) pairs.task.pairs.push_back(all[i]);
   return pairs;
 }
 
@@ -25,7 +27,7 @@ std::uint64_t SampledPairs::n_token() const {
 }
 
 SampledPairs sampled_pairs(const PathsInput& input, const PairBatch& batch) {
-  return pairs_numbered(input.tasks[batch.task], sampled_numbers(input, batch));
+  return pairs_numbered(input, batch.task, sampled_numbers(input, batch));
 }
 
 SampledPairs half_of_pairs(const PathsInput& input, std::size_t task, std::size_t parity) {
@@ -33,7 +35,7 @@ SampledPairs half_of_pairs(const PathsInput& input, std::size_t task, std::size_
       sampled_numbers(input, {task, 0, input.tasks[task].pairs.size(), 0});
   std::vector<std::size_t> numbers;
   for (std::size_t i = parity; i < all.size(); i += 2) numbers.push_back(all[i]);
-  return pairs_numbered(input.tasks[task], std::move(numbers));
+  return pairs_numbered(input, task, std::move(numbers));
 }
 
 double sampled_share(const PathsInput& input, const PairBatch& batch) {
@@ -41,25 +43,37 @@ double sampled_share(const PathsInput& input, const PairBatch& batch) {
          static_cast<double>(std::max<std::size_t>(1, batch.count));
 }
 
-std::vector<double> margins_by_pair(
-    const SampledPairs& pairs, Index most_columns,
-    const std::function<TokenLoss(const SequenceBatch& sequences)>& run) {
+CircuitRuns::CircuitRuns(const PathsInput& input, const Statistics& earlier)
+    : input_(input), means_(node_means(input, earlier)), circuit_(input.model, input.compute) {
+  for (std::size_t task = 0; task < input.tasks.size(); ++task) {
+    plans_.emplace_back(earlier, task, input.graph, input.settings);
+  }
+}
+
+std::vector<double> CircuitRuns::margins(const SampledPairs& pairs, std::span<const Index> edges) {
+  const std::vector<unsigned char> kept = flags_of(edges, input_.graph.n_edge());
+  return margins_by(pairs, [&](const SequenceBatch& sequences) {
+    return circuit_.run(sequences, replacement(pairs.task_number), kept);
+  });
+}
+
+std::vector<double> CircuitRuns::margins(const SampledPairs& pairs, Forward& model) const {
+  return margins_by(pairs, [&](const SequenceBatch& sequences) {
+    return model.loss(model.run(sequences), sequences);
+  });
+}
+
+std::vector<double> CircuitRuns::margins_by(
+    const SampledPairs& pairs,
+    const std::function<TokenLoss(const SequenceBatch& sequences)>& run) const {
   std::vector<double> margins;
-  for (const PairBatch& part : pair_batches({pairs.task}, most_columns)) {
+  for (const PairBatch& part :
+       pair_batches({pairs.task}, CircuitForward::columns_at_once(input_.model.config))) {
     const SequenceBatch sequences = sequences_of(pairs.task, part, false);
     const std::vector<double> of_part = margins_of(pairs.task, part, run(sequences).nll);
     margins.insert(margins.end(), of_part.begin(), of_part.end());
   }
   return margins;
-}
-
-std::vector<double> circuit_margins(CircuitForward& circuit, const ModelConfig& config,
-                                    const SampledPairs& pairs, const Matrix& replacement,
-                                    std::span<const unsigned char> kept) {
-  return margins_by_pair(pairs, CircuitForward::columns_at_once(config),
-                         [&](const SequenceBatch& sequences) {
-                           return circuit.run(sequences, replacement, kept);
-                         });
 }
 
 }  // namespace headscope

@@ -6,12 +6,13 @@
 
 #include "headscope/circuit.hpp"
 #include "headscope/resampling.hpp"
-#include "paths/passes/paths_input.hpp"
+#include "paths/passes/path_pass.hpp"
 
 namespace headscope {
 
 /// Pairs of a task that are ablated exactly and that circuits are run on.
 struct SampledPairs {
+  std::size_t task_number = 0;
   Task task;                        ///< of these pairs alone
   std::vector<std::size_t> number;  ///< of each pair in the task it is from
   std::size_t n_pair = 0;           ///< of the task they are from
@@ -30,16 +31,31 @@ SampledPairs half_of_pairs(const PathsInput& input, std::size_t task, std::size_
 /// Share of a batch's pairs that are sampled.
 double sampled_share(const PathsInput& input, const PairBatch& batch);
 
-/// Margins by pair, nats, from the losses that `run` returns for some of the pairs at a time.
-/// @param most_columns  of the sequences that `run` gets, if they are of more than one pair.
-std::vector<double> margins_by_pair(
-    const SampledPairs& pairs, Index most_columns,
-    const std::function<TokenLoss(const SequenceBatch& sequences)>& run);
+/// Runs circuits on sampled pairs.
+class CircuitRuns {
+ public:
+  /// @param earlier  with the sums of the first two passes.
+  CircuitRuns(const PathsInput& input, const Statistics& earlier);
 
-/// Margins by pair where only the edges of a circuit are kept, nats.
-/// @param kept  by EdgeGraph::edge, 1 for the edges that are kept.
-std::vector<double> circuit_margins(CircuitForward& circuit, const ModelConfig& config,
-                                    const SampledPairs& pairs, const Matrix& replacement,
-                                    std::span<const unsigned char> kept);
+  /// By task: what the sums say of its edges, and what replaces the outputs of nodes.
+  const PathPlan& plan(std::size_t task) const { return plans_[task]; }
+  const Matrix& replacement(std::size_t task) const { return means_.replacement[task]; }
+
+  /// Margins by pair where only these edges are kept, nats.
+  std::vector<double> margins(const SampledPairs& pairs, std::span<const Index> edges);
+  /// Margins by pair, nats, from losses in the whole model.
+  std::vector<double> margins(const SampledPairs& pairs, Forward& model) const;
+
+ private:
+  /// @param run  returns the losses of some of the pairs.
+  std::vector<double> margins_by(
+      const SampledPairs& pairs,
+      const std::function<TokenLoss(const SequenceBatch& sequences)>& run) const;
+
+  const PathsInput input_;
+  const NodeMeans means_;
+  std::vector<PathPlan> plans_;
+  CircuitForward circuit_;
+};
 
 }  // namespace headscope
