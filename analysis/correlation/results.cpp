@@ -1,16 +1,13 @@
 #include "correlation/results.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include "base/number_text.hpp"
+#include "correlation/likeness.hpp"
 #include "correlation/sums.hpp"
 #include "headscope/error.hpp"
 #include "headscope/random.hpp"
-#include "headscope/resampling.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -76,72 +73,6 @@ const VariableTable correlation_variables{
 };
 
 namespace {
-
-/// Inner products of heads, per space: block of documents x layer x head x head.
-using BlockProducts = std::array<Array, 2>;
-
-BlockProducts block_products(const Statistics& statistics) {
-  return {statistics.total("head_total"), statistics.total("residual_total")};
-}
-
-/// Inner products of heads in one space, layer x head x head: the weighted sum over blocks of
-/// documents, or the plain sum without weights.
-Array total_products(const Array& blocks, const BootstrapCounts& weights = {}) {
-  return blocks.weighted_sum(weights.empty() ? BootstrapCounts(blocks.shape[0], 1) : weights);
-}
-
-/// Mean |cosine| of different heads, per space and layer: 2 * n_layer values.
-std::vector<double> mean_abs_cosines(const BlockProducts& blocks, const BootstrapCounts& weights) {
-  std::vector<double> means;
-  for (std::size_t space = 0; space < 2; ++space) {
-    const Array total = total_products(blocks[space], weights);
-    for (Index layer = 0; layer < total.shape[0]; ++layer) {
-      means.push_back(mean_abs_off_diagonal(cosines(total.matrix(layer))));
-    }
-  }
-  return means;
-}
-
-/// Mean over layers of the share of heads' absolute inner products in residual space that is
-/// between different heads.
-double output_overlap(const BlockProducts& blocks, const BootstrapCounts& weights) {
-  const Array total = total_products(blocks[1], weights);
-  std::vector<double> shares;
-  for (Index layer = 0; layer < total.shape[0]; ++layer) {
-    const arma::mat sizes = arma::abs(total.matrix(layer));
-    shares.push_back(1 - arma::trace(sizes) / arma::accu(sizes));
-  }
-  return mean_of_numbers(shares);
-}
-
-/// Mean over the residual-space half of the values.
-double residual_mean(const std::vector<double>& values) {
-  return mean_of_numbers(
-      {values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end()});
-}
-
-/// Estimates of a statistic of 2 * n_layer values, followed by that of their mean in residual
-/// space.
-std::vector<Estimate> by_layer_and_mean(
-    const Statistics& statistics, const AnalysisSettings& settings,
-    const std::function<std::vector<double>(const BootstrapCounts&)>& by_layer) {
-  const Bootstrap bootstrap = Bootstrap::of_documents(statistics.total("n_document").values,
-                                                      settings.n_bootstrap, settings.seed);
-  return bootstrap.estimates([&](const BootstrapCounts& weights) {
-    std::vector<double> values = by_layer(weights);
-    values.push_back(residual_mean(values));
-    return values;
-  });
-}
-
-/// Adds the estimates by space and layer, and the last one as NAME_mean.
-void add_by_layer_and_mean(const std::string& name, std::vector<Estimate> estimates,
-                           ResultsGroup& group) {
-  const Estimate mean = std::move(estimates.back());
-  estimates.pop_back();
-  group.add(correlation_variables[name], estimates);
-  group.add(correlation_variables[name + "_mean"], std::vector<Estimate>{mean});
-}
 
 void add_cosines(const Statistics& statistics, const BlockProducts& blocks,
                  const ModelConfig& config, ResultsGroup& group) {
@@ -331,22 +262,16 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
   add_cka(statistics, config, group);
   add_disagreement(statistics, blocks, group);
   add_output_share(blocks, config, group);
-  std::vector<Estimate> means = by_layer_and_mean(
-      statistics, settings,
-      [&](const BootstrapCounts& weights) { return mean_abs_cosines(blocks, weights); });
-  for (Estimate& mean : means) mean = within(std::move(mean), 0, 1);
-  add_by_layer_and_mean("mean_abs_cosine", means, group);
-  const Estimate overlap = within(Bootstrap::of_documents(statistics.total("n_document").values,
-                                                          settings.n_bootstrap, settings.seed)
-                                      .estimates([&](const BootstrapCounts& weights) {
-                                        return std::vector<double>{output_overlap(blocks, weights)};
-                                      })[0],
-                                  0, 1);
-  group.add(correlation_variables["output_overlap"], std::vector<Estimate>{overlap});
+  const Likeness likeness = likeness_of(statistics, settings);
+  group.add(correlation_variables["mean_abs_cosine"], likeness.mean_abs_cosine);
+  group.add(correlation_variables["mean_abs_cosine_mean"],
+            std::vector<Estimate>{likeness.mean_abs_cosine_mean});
+  group.add(correlation_variables["output_overlap"],
+            std::vector<Estimate>{likeness.output_overlap});
   add_distances(statistics, settings.seed, group);
-  group.claims.push_back(low_correlation_claim(means.back()));
-  group.claims.push_back(mixing_claim(overlap, group));
-  group.summary = summary_text(group, means.back());
+  group.claims.push_back(low_correlation_claim(likeness.mean_abs_cosine_mean));
+  group.claims.push_back(mixing_claim(likeness.output_overlap, group));
+  group.summary = summary_text(group, likeness.mean_abs_cosine_mean);
   return group;
 }
 
@@ -361,75 +286,15 @@ ControlValues correlation_control_values(const Statistics& statistics) {
 void add_control_comparison(const Statistics& statistics,
                             const std::vector<ControlValues>& controls,
                             const AnalysisSettings& settings, ResultsGroup& group) {
-  const BlockProducts trained = block_products(statistics);
-  std::vector<BlockProducts> untrained;
-  for (const ControlValues& control : controls) {
-    untrained.push_back({control.at("head_total"), control.at("residual_total")});
-  }
-  const auto bootstrap_over = [&](const std::vector<double>& n_document) {
-    return Bootstrap::of_documents(n_document, settings.n_bootstrap, settings.seed);
-  };
-  const Bootstrap documents = bootstrap_over(statistics.total("n_document").values),
-                  control_documents = bootstrap_over(controls.front().at("n_document").values);
-  // Trained minus the mean of `chosen` untrained models: cosines, their mean over layers, and
-  // output_overlap.
-  const auto differences = [&](const BootstrapCounts& weights,
-                               const BootstrapCounts& control_weights,
-                               const std::vector<std::size_t>& chosen) {
-    std::vector<double> values = mean_abs_cosines(trained, weights);
-    for (const std::size_t control : chosen) {
-      const std::vector<double> of_control = mean_abs_cosines(untrained[control], control_weights);
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] -= of_control[i] / static_cast<double>(chosen.size());
-      }
-    }
-    values.push_back(residual_mean(values));
-    double overlap = output_overlap(trained, weights);
-    for (const std::size_t control : chosen) {
-      overlap -=
-          output_overlap(untrained[control], control_weights) / static_cast<double>(chosen.size());
-    }
-    values.push_back(overlap);
-    return values;
-  };
-  std::vector<std::size_t> every(controls.size());
-  std::iota(every.begin(), every.end(), std::size_t{0});
-  const std::vector<double> whole =
-      differences(documents.whole(), control_documents.whole(), every);
-  std::vector<std::vector<double>> samples(whole.size());
-  const std::size_t n_resample = std::min(documents.n_resample(), control_documents.n_resample());
-  constexpr std::uint64_t model_stream = 3;  // documents use the streams of the bootstrap
-  for (std::size_t i = 0; i < n_resample; ++i) {
-    const CounterRandom random(CounterRandom(settings.seed, model_stream).value(i));
-    std::vector<std::size_t> drawn;
-    for (std::size_t draw = 0; draw < n_drawn(every.size()); ++draw) {
-      drawn.push_back(random.below(every.size(), draw));
-    }
-    const std::vector<double> resampled =
-        differences(documents.draw(i), control_documents.draw(i), drawn);
-    for (std::size_t j = 0; j < whole.size(); ++j) samples[j].push_back(resampled[j]);
-  }
-  std::vector<Estimate> estimates;
-  for (std::size_t j = 0; j < whole.size(); ++j) {
-    estimates.push_back(bootstrap_estimate(whole[j], std::move(samples[j])));
-  }
-
-  const Estimate overlap_difference = std::move(estimates.back());
-  estimates.pop_back();
+  const Likeness difference = likeness_difference(statistics, controls, settings);
   group.add(correlation_variables["output_overlap_difference"],
-            std::vector<Estimate>{overlap_difference});
-  settle_mixing(overlap_difference, controls.size(), group);
-  const std::size_t n_layer = estimates.size() / 2;
-  Array of_control({controls.size(), 2, n_layer});
-  for (std::size_t control = 0; control < controls.size(); ++control) {
-    const std::vector<double> values = mean_abs_cosines(untrained[control], {});
-    std::ranges::copy(
-        values, of_control.values.begin() + static_cast<std::ptrdiff_t>(control * values.size()));
-  }
+            std::vector<Estimate>{difference.output_overlap});
+  settle_mixing(difference.output_overlap, controls.size(), group);
   group.add_dimension(Dimension::count("control", controls.size()));
-  group.add(correlation_variables["mean_abs_cosine_control"], of_control);
-  const Estimate difference = estimates.back();
-  add_by_layer_and_mean("mean_abs_cosine_difference", std::move(estimates), group);
+  group.add(correlation_variables["mean_abs_cosine_control"], control_cosines(controls));
+  group.add(correlation_variables["mean_abs_cosine_difference"], difference.mean_abs_cosine);
+  group.add(correlation_variables["mean_abs_cosine_difference_mean"],
+            std::vector<Estimate>{difference.mean_abs_cosine_mean});
 
   Claim claim;
   claim.number = 6;
@@ -437,11 +302,13 @@ void add_control_comparison(const Statistics& statistics,
   claim.statement = "Different heads' outputs are less alike than in an untrained model.";
   claim.effect_name =
       "difference in mean |cosine| in residual space, trained less untrained, mean over layers";
-  claim.effect = difference;
-  claim.verdict = controls.size() < least_controls ? Verdict::undecided
-                                                   : verdict_of(difference, Side::below, 0);
+  claim.effect = difference.mean_abs_cosine_mean;
+  claim.verdict = controls.size() < least_controls
+                      ? Verdict::undecided
+                      : verdict_of(difference.mean_abs_cosine_mean, Side::below, 0);
   claim.evidence = "Trained less the mean of " + count_text(controls.size(), "untrained model") +
-                   ", the mean absolute cosine differs by " + number_text(difference.value, 3) +
+                   ", the mean absolute cosine differs by " +
+                   number_text(difference.mean_abs_cosine_mean.value, 3) +
                    "; it holds when the interval lies below 0.";
   group.claims.push_back(std::move(claim));
 }

@@ -21,6 +21,16 @@ Index points_between(Index n_edge) {
              1);
 }
 
+/// Place of the largest circuit that is too small; nothing if there is none.
+/// @param curve  faithfulness of circuits by their number of edges; NaN if all edges add nothing.
+std::optional<std::size_t> too_few(const std::vector<double>& curve) {
+  if (std::isnan(curve.back())) return std::nullopt;
+  for (std::size_t place = curve.size() - 1; place-- > 0;) {
+    if (!(curve[place] >= kept_share)) return place;
+  }
+  return std::nullopt;
+}
+
 std::vector<double> pairs_of(const Statistics& statistics, std::size_t task) {
   const PathSums names(task);
   if (!statistics.has(names.kept)) return std::vector<double>(n_document_block, 0);
@@ -32,11 +42,10 @@ std::vector<double> pairs_of(const Statistics& statistics, std::size_t task) {
 CircuitSize::CircuitSize(const Statistics& statistics, std::size_t task, Index n_edge,
                          const AnalysisSettings& settings)
     : n_edge_(n_edge),
-      bootstrap_(Bootstrap::of_documents(pairs_of(statistics, task), settings.n_bootstrap,
-                                         settings.seed)) {
+      n_pair_(pairs_of(statistics, task)),
+      bootstrap_(Bootstrap::of_documents(n_pair_, settings.n_bootstrap, settings.seed)) {
   const PathSums names(task);
   if (!statistics.has(names.kept)) return;
-  const std::vector<double> n_pair = pairs_of(statistics, task);
   const auto column = [](const Array& sums, const auto&... place) {
     std::vector<double> margin(n_document_block);
     for (std::size_t block = 0; block < margin.size(); ++block)
@@ -51,7 +60,7 @@ CircuitSize::CircuitSize(const Statistics& statistics, std::size_t task, Index n
   edge_margin_ = bootstrap_.estimates([&](const BootstrapCounts& weights) {
     return std::vector<double>{(weighted_sum(tried_.back().margin, weights) -
                                 weighted_sum(tried_.front().margin, weights)) /
-                               weighted_sum(n_pair, weights)};
+                               weighted_sum(n_pair_, weights)};
   })[0];
   for (int pass = 0; is_known() && pass < n_narrowing_pass; ++pass) {
     if (!statistics.has(names.narrowed(pass))) return;
@@ -66,29 +75,22 @@ void CircuitSize::add(Index n_edge, std::vector<double> margin) {
                 {n_edge, std::move(margin)});
 }
 
-double CircuitSize::kept(std::size_t place, const BootstrapCounts& weights) const {
-  const double none = weighted_sum(tried_.front().margin, weights),
-               all = weighted_sum(tried_.back().margin, weights);
-  return (weighted_sum(tried_[place].margin, weights) - none) / (all - none);
-}
-
-std::optional<std::size_t> CircuitSize::too_few(const BootstrapCounts& weights) const {
-  const double none = weighted_sum(tried_.front().margin, weights),
-               all = weighted_sum(tried_.back().margin, weights);
-  if (!(all > none)) return std::nullopt;
-  for (std::size_t place = tried_.size() - 1; place-- > 0;) {
-    if (!(kept(place, weights) >= kept_share)) return place;
-  }
-  return std::nullopt;
+std::vector<double> CircuitSize::curve(const BootstrapCounts& weights) const {
+  std::vector<double> curve;
+  for (const Tried& circuit : tried_) curve.push_back(weighted_sum(circuit.margin, weights));
+  const double none = curve.front(), all = curve.back();
+  for (double& margin : curve) margin = faithfulness(margin, none, all);
+  return curve;
 }
 
 double CircuitSize::crossing(const BootstrapCounts& weights) const {
-  const std::optional<std::size_t> low = too_few(weights);
+  const std::vector<double> kept = curve(weights);
+  const std::optional<std::size_t> low = too_few(kept);
   if (!low) return static_cast<double>(n_edge_);
-  const double below = kept(*low, weights), above = kept(*low + 1, weights);
   const auto from = static_cast<double>(tried_[*low].n_edge),
              to = static_cast<double>(tried_[*low + 1].n_edge);
-  return std::max(from + 1, std::ceil(from + (to - from) * (kept_share - below) / (above - below)));
+  return std::max(from + 1, std::ceil(from + (to - from) * (kept_share - kept[*low]) /
+                                                 (kept[*low + 1] - kept[*low])));
 }
 
 Estimate CircuitSize::fewest() const {
@@ -111,7 +113,7 @@ Index CircuitSize::n_point(Index n_edge) {
 std::vector<Index> CircuitSize::next() const {
   std::vector<Index> points;
   if (!is_known()) return points;
-  const std::optional<std::size_t> place = too_few(bootstrap_.whole());
+  const std::optional<std::size_t> place = too_few(curve(bootstrap_.whole()));
   if (!place) return points;
   const Index low = tried_[*place].n_edge, high = tried_[*place + 1].n_edge, gap = high - low,
               n = std::min(points_between(n_edge_), gap - 1);

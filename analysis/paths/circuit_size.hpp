@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,12 @@ namespace headscope {
 inline constexpr double kept_share = 0.9;
 /// A circuit of a larger share of all edges is not sparse.
 inline constexpr double sparse_share = 0.2;
+
+/// Share of what all edges add to a margin that a circuit keeps; NaN if they add nothing.
+/// @param margin  of the circuit. @param none, all  margins without any edge and with all.
+inline double faithfulness(double margin, double none, double all) {
+  return all > none ? (margin - none) / (all - none) : std::nan("");
+}
 
 /// The smallest number of edges from which on circuits keep 0.9 of what the edges add to the
 /// margin, found pass by pass. More edges may keep less: a number counts only if all larger ones
@@ -40,13 +47,12 @@ class CircuitSize {
     std::vector<double> margin;
   };
   void add(Index n_edge, std::vector<double> margin);
-  /// Place in tried_ of the largest number that is too few; nothing if all edges add nothing.
-  std::optional<std::size_t> too_few(const BootstrapCounts& weights) const;
-  /// Faithfulness.
-  double kept(std::size_t place, const BootstrapCounts& weights) const;
+  /// Faithfulness of the circuits tried; NaN if all edges add nothing.
+  std::vector<double> curve(const BootstrapCounts& weights) const;
   double crossing(const BootstrapCounts& weights) const;
 
   Index n_edge_;
+  std::vector<double> n_pair_;  // by block
   Bootstrap bootstrap_;
   Estimate edge_margin_;
   std::vector<Tried> tried_;  // ascending

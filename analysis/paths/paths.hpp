@@ -43,6 +43,8 @@ struct PathsOptions {
                         "number of pairs of the task of repeated random tokens, which is added to "
                         "those of --tasks; 0: none"});
   }
+  /// Passes over which gradients are averaged.
+  std::uint64_t n_gradient_step() const { return std::max<std::uint64_t>(1, n_step); }
   /// Tokens of a task's sides, at most, for means by position.
   static constexpr Index most_position = 64;
   /// Positions at which a task's nodes are averaged apart: all of its sides, 1 if all tokens after

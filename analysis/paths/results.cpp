@@ -4,11 +4,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/number_text.hpp"
 #include "paths/circuit_size.hpp"
+#include "paths/exact_values.hpp"
 #include "paths/paths.hpp"
 #include "paths/sums.hpp"
-#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -130,85 +129,6 @@ const VariableTable path_variables{
 
 namespace {
 
-/// The exact effects of a task's largest edges, and what its circuits keep.
-struct ExactValues {
-  double n_pair = 0;
-  std::vector<Estimate> change;  ///< by edge
-  std::vector<double> p, q;
-  std::vector<Estimate> faithfulness;  ///< order x step
-  std::vector<Estimate> given;         ///< step, by the order of --paths-ordering
-};
-
-/// Faithfulness by order and step, from the sums of margins by block, order and step.
-std::vector<Estimate> faithfulness_of(const Array& kept, std::size_t n_step,
-                                      const Bootstrap& bootstrap) {
-  return bootstrap.estimates([&](const BootstrapCounts& weights) {
-    std::vector<double> margins = kept.weighted_sum(weights).values;
-    for (std::size_t first = 0; first < margins.size(); first += n_step) {
-      const auto of_order = std::span(margins).subspan(first, n_step);
-      const double none = of_order.front(), all = of_order.back();
-      for (double& kept_margin : of_order) {
-        kept_margin = all > none ? (kept_margin - none) / (all - none) : std::nan("");
-      }
-    }
-    return margins;
-  });
-}
-
-ExactValues exact_values(const Statistics& statistics, std::size_t task, std::size_t n_edge,
-                         std::size_t n_step, double margin, const AnalysisSettings& settings) {
-  const PathSums names(task);
-  ExactValues values;
-  values.faithfulness.resize(n_path_order * n_step);
-  values.given.resize(n_step);
-  if (!statistics.has(names.n_exact)) return values;
-  const Array n_pair = statistics.total(names.n_exact);
-  const Bootstrap bootstrap =
-      Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
-  values.n_pair = weighted_sum(n_pair.values, bootstrap.whole());
-  if (n_edge > 0) {
-    const Array change = statistics.total(names.change),
-                squared = statistics.total(names.squared_change);
-    values.change = bootstrap.estimates([&](const BootstrapCounts& weights) {
-      const double n = weighted_sum(n_pair.values, weights);
-      return change.weighted_sum(weights).mapped([&](double sum) { return sum / n; }).values;
-    });
-    for (std::size_t edge = 0; edge < n_edge; ++edge) {
-      values.p.push_back(
-          edge_p(values.n_pair, values.change[edge].value * values.n_pair, squared(edge), margin));
-    }
-    values.q = benjamini_hochberg(values.p);
-  }
-  if (!statistics.has(names.kept)) return values;
-  values.faithfulness = faithfulness_of(statistics.total(names.kept), n_step, bootstrap);
-  if (statistics.has(names.given)) {
-    values.given = faithfulness_of(statistics.total(names.given), n_step, bootstrap);
-  }
-  return values;
-}
-
-struct PrunedCircuit {
-  std::vector<double> kept;  ///< by edge, 1 for those left; empty without a circuit
-  Estimate faithfulness;
-};
-
-PrunedCircuit circuit_left(const Statistics& statistics, std::size_t task,
-                           const AnalysisSettings& settings) {
-  const PathSums names(task);
-  PrunedCircuit circuit;
-  if (!statistics.has(names.pruned)) return circuit;
-  circuit.kept = statistics.total(names.pruned).values;
-  const Array margin = statistics.total(names.pruned_margin);
-  const Bootstrap bootstrap = Bootstrap::of_documents(statistics.total(names.n_judged).values,
-                                                      settings.n_bootstrap, settings.seed);
-  circuit.faithfulness = bootstrap.estimates([&](const BootstrapCounts& weights) {
-    const Array sums = margin.weighted_sum(weights);
-    const double none = sums(0), left = sums(1), all = sums(2);
-    return std::vector<double>{all > none ? (left - none) / (all - none) : std::nan("")};
-  })[0];
-  return circuit;
-}
-
 class PathsBuilder {
  public:
   PathsBuilder(const Statistics& statistics, const std::vector<Task>& tasks, const EdgeGraph& graph,
@@ -222,7 +142,7 @@ class PathsBuilder {
       plans_.emplace_back(statistics, task, graph, settings);
       exact_.push_back(exact_values(statistics, task, plans_[task].exact().size(), steps_.size(),
                                     plans_[task].margin().value, settings));
-      pruned_.push_back(circuit_left(statistics, task, settings));
+      pruned_.push_back(pruned_values(statistics, task, settings));
       sizes_.emplace_back(statistics, task, graph.n_edge(), settings);
     }
   }
@@ -359,7 +279,7 @@ class PathsBuilder {
   }
   /// `1/5, 2/5, ... 5/5`.
   std::string steps_text() const {
-    const std::uint64_t n_step = std::max<std::uint64_t>(1, options_.n_step);
+    const std::uint64_t n_step = options_.n_gradient_step();
     const std::string of = "/" + std::to_string(n_step);
     if (n_step == 1) return "1" + of;
     return "1" + of + ", ... " + std::to_string(n_step) + of;
@@ -377,48 +297,6 @@ class PathsBuilder {
 };
 
 }  // namespace
-
-std::vector<CircuitEdge> circuit_of(const ResultsGroup& group, std::size_t task) {
-  std::vector<CircuitEdge> edges;
-  if (group.values("can_do")(task) == 0) return edges;
-  const double least = least_circuit_share * group.values("margin")(task);
-  const Variable& change = group.variable("edge_change");
-  const Array q = group.values("edge_change_q").part(task);
-  const auto place_of = [&](const char* variable, const char* dimension, std::size_t i) {
-    const std::string& label = group.texts(variable)[task * q.size() + i];
-    return group.dimension(dimension).index_of(label);
-  };
-  for (std::size_t i = 0; i < q.size(); ++i) {
-    const Estimate effect = change.estimate(task * q.size() + i);
-    if (!(q(i) < significant_q) || !(std::abs(effect.value) >= least)) continue;
-    edges.push_back({place_of("edge_node", "node", i), place_of("edge_port", "port", i), effect});
-  }
-  std::ranges::stable_sort(edges, std::greater(),
-                           [](const CircuitEdge& edge) { return std::abs(edge.change.value); });
-  return edges;
-}
-
-std::string edge_text(const std::string& node, const std::string& port) {
-  const std::size_t dot = port.rfind('.');
-  const std::string to = node + " → " + port.substr(0, dot);
-  if (dot == std::string::npos) return to;
-  const char kind = port[dot + 1];
-  return to + (kind == 'q' ? " by queries" : kind == 'k' ? " by keys" : " by values");
-}
-
-bool is_between_heads(const ResultsGroup& group, const CircuitEdge& edge) {
-  return group.labels("node")[edge.node].starts_with('L') &&
-         group.labels("port")[edge.port].find('.') != std::string::npos;
-}
-
-std::string strongest_between_heads(const ResultsGroup& group, std::size_t task) {
-  const std::vector<CircuitEdge> edges = circuit_of(group, task);
-  const auto strongest = std::ranges::find_if(
-      edges, [&](const CircuitEdge& edge) { return is_between_heads(group, edge); });
-  if (strongest == edges.end()) return "";
-  return edge_text(group.labels("node")[strongest->node], group.labels("port")[strongest->port]) +
-         " (" + margin_text(strongest->change) + ")";
-}
 
 ResultsGroup paths_results(const Statistics& statistics, const std::vector<Task>& tasks,
                            const EdgeGraph& graph, const AnalysisSettings& settings) {

@@ -113,8 +113,4 @@ std::vector<unsigned char> flags_of(std::span<const Index> edges, Index n_edge) 
   return flags;
 }
 
-std::vector<unsigned char> first_edges(const std::vector<Index>& order, Index count) {
-  return flags_of(std::span(order).first(count), order.size());
-}
-
 }  // namespace headscope

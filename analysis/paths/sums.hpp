@@ -10,10 +10,8 @@
 
 namespace headscope {
 
-/// Passes: means, gradients, exact, those that narrow the fewest edges down, and pruning.
-inline constexpr int exact_pass = 2;
+/// Passes that narrow down how few edges do a task.
 inline constexpr int n_narrowing_pass = 4;
-inline constexpr int pruning_pass = exact_pass + 1 + n_narrowing_pass;
 inline constexpr std::size_t n_path_order = 3;  ///< integrated, first_order, random
 
 /// Names of the sums of a task, by its number.
@@ -94,8 +92,5 @@ std::vector<Index> random_edges(Index n_edge, std::size_t task, std::uint64_t se
 
 /// The flags of some edges of n_edge.
 std::vector<unsigned char> flags_of(std::span<const Index> edges, Index n_edge);
-
-/// The flags of the first `count` edges of an order.
-std::vector<unsigned char> first_edges(const std::vector<Index>& order, Index count);
 
 }  // namespace headscope

@@ -1,0 +1,135 @@
+#include "correlation/likeness.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "correlation/results.hpp"
+#include "correlation/sums.hpp"
+#include "headscope/random.hpp"
+#include "headscope/resampling.hpp"
+
+namespace headscope {
+namespace {
+
+/// Mean |cosine| of different heads by space and layer, then output_overlap: 2 n_layer + 1 values.
+std::vector<double> likeness_values(const BlockProducts& blocks, const BootstrapCounts& weights) {
+  std::vector<double> values, overlap;
+  for (const std::size_t space : {head_space, residual_space}) {
+    const Array total = total_products(blocks[space], weights);
+    for (Index layer = 0; layer < total.shape[0]; ++layer) {
+      const arma::mat products = total.matrix(layer);
+      values.push_back(mean_abs_off_diagonal(cosines(products)));
+      const arma::mat sizes = arma::abs(products);
+      if (space == residual_space)
+        overlap.push_back(1 - arma::trace(sizes) / arma::accu(sizes));
+    }
+  }
+  values.push_back(mean_of_numbers(overlap));
+  return values;
+}
+
+/// Appends the mean over layers of |cosine| in residual space to likeness_values.
+std::vector<double> with_mean(std::vector<double> values) {
+  const auto n_layer = static_cast<std::ptrdiff_t>(values.size() / 2);
+  values.push_back(
+      mean_of_numbers({values.begin() + n_layer, values.begin() + 2 * n_layer}));
+  return values;
+}
+
+/// @param estimates  of with_mean's values.
+Likeness as_likeness(std::vector<Estimate> estimates) {
+  Likeness likeness;
+  likeness.mean_abs_cosine_mean = std::move(estimates.back());
+  estimates.pop_back();
+  likeness.output_overlap = std::move(estimates.back());
+  estimates.pop_back();
+  likeness.mean_abs_cosine = std::move(estimates);
+  return likeness;
+}
+
+BlockProducts control_products(const ControlValues& control) {
+  return {control.at("head_total"), control.at("residual_total")};
+}
+
+}  // namespace
+
+BlockProducts block_products(const Statistics& statistics) {
+  return {statistics.total("head_total"), statistics.total("residual_total")};
+}
+
+Array total_products(const Array& blocks, const BootstrapCounts& weights) {
+  return blocks.weighted_sum(weights.empty() ? BootstrapCounts(blocks.shape[0], 1) : weights);
+}
+
+Likeness likeness_of(const Statistics& statistics, const AnalysisSettings& settings) {
+  const BlockProducts blocks = block_products(statistics);
+  std::vector<Estimate> estimates =
+      Bootstrap::of_documents(statistics.total("n_document").values, settings.n_bootstrap,
+                              settings.seed)
+          .estimates([&](const BootstrapCounts& weights) {
+            return with_mean(likeness_values(blocks, weights));
+          });
+  for (Estimate& estimate : estimates) estimate = within(std::move(estimate), 0, 1);
+  return as_likeness(std::move(estimates));
+}
+
+Likeness likeness_difference(const Statistics& statistics,
+                             const std::vector<ControlValues>& controls,
+                             const AnalysisSettings& settings) {
+  const BlockProducts trained = block_products(statistics);
+  std::vector<BlockProducts> untrained;
+  for (const ControlValues& control : controls) untrained.push_back(control_products(control));
+  const auto bootstrap_over = [&](const std::vector<double>& n_document) {
+    return Bootstrap::of_documents(n_document, settings.n_bootstrap, settings.seed);
+  };
+  const Bootstrap documents = bootstrap_over(statistics.total("n_document").values),
+                  control_documents = bootstrap_over(controls.front().at("n_document").values);
+  // Trained minus the mean of `chosen` untrained models.
+  const auto differences = [&](const BootstrapCounts& weights,
+                               const BootstrapCounts& control_weights,
+                               const std::vector<std::size_t>& chosen) {
+    std::vector<double> values = likeness_values(trained, weights);
+    for (const std::size_t control : chosen) {
+      const std::vector<double> of_control = likeness_values(untrained[control], control_weights);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] -= of_control[i] / static_cast<double>(chosen.size());
+      }
+    }
+    return with_mean(std::move(values));
+  };
+  std::vector<std::size_t> every(controls.size());
+  std::iota(every.begin(), every.end(), std::size_t{0});
+  const std::vector<double> whole =
+      differences(documents.whole(), control_documents.whole(), every);
+  std::vector<std::vector<double>> samples(whole.size());
+  const std::size_t n_resample = std::min(documents.n_resample(), control_documents.n_resample());
+  constexpr std::uint64_t model_stream = 3;  // documents use the streams of the bootstrap
+  for (std::size_t i = 0; i < n_resample; ++i) {
+    const CounterRandom random(CounterRandom(settings.seed, model_stream).value(i));
+    std::vector<std::size_t> drawn;
+    for (std::size_t draw = 0; draw < n_drawn(every.size()); ++draw) {
+      drawn.push_back(random.below(every.size(), draw));
+    }
+    const std::vector<double> resampled =
+        differences(documents.draw(i), control_documents.draw(i), drawn);
+    for (std::size_t j = 0; j < whole.size(); ++j) samples[j].push_back(resampled[j]);
+  }
+  std::vector<Estimate> estimates;
+  for (std::size_t j = 0; j < whole.size(); ++j) {
+    estimates.push_back(bootstrap_estimate(whole[j], std::move(samples[j])));
+  }
+  return as_likeness(std::move(estimates));
+}
+
+Array control_cosines(const std::vector<ControlValues>& controls) {
+  const std::size_t n_layer = controls.front().at("head_total").shape[1];
+  Array cosines({controls.size(), 2, n_layer});
+  for (std::size_t control = 0; control < controls.size(); ++control) {
+    const std::vector<double> values = likeness_values(control_products(controls[control]), {});
+    std::copy_n(values.begin(), 2 * n_layer,
+                cosines.values.begin() + static_cast<std::ptrdiff_t>(control * 2 * n_layer));
+  }
+  return cosines;
+}
+
+}  // namespace headscope

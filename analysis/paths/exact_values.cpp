@@ -1,0 +1,77 @@
+#include "paths/exact_values.hpp"
+
+#include <span>
+
+#include "headscope/resampling.hpp"
+#include "paths/circuit_size.hpp"
+#include "paths/sums.hpp"
+#include "significance.hpp"
+
+namespace headscope {
+namespace {
+
+/// Faithfulness by order and step, from the sums of margins by block, order and step.
+std::vector<Estimate> faithfulness_of(const Array& kept, std::size_t n_step,
+                                      const Bootstrap& bootstrap) {
+  return bootstrap.estimates([&](const BootstrapCounts& weights) {
+    std::vector<double> margins = kept.weighted_sum(weights).values;
+    for (std::size_t first = 0; first < margins.size(); first += n_step) {
+      const auto of_order = std::span(margins).subspan(first, n_step);
+      const double none = of_order.front(), all = of_order.back();
+      for (double& kept_margin : of_order) kept_margin = faithfulness(kept_margin, none, all);
+    }
+    return margins;
+  });
+}
+
+}  // namespace
+
+ExactValues exact_values(const Statistics& statistics, std::size_t task, std::size_t n_edge,
+                         std::size_t n_step, double margin, const AnalysisSettings& settings) {
+  const PathSums names(task);
+  ExactValues values;
+  values.faithfulness.resize(n_path_order * n_step);
+  values.given.resize(n_step);
+  if (!statistics.has(names.n_exact)) return values;
+  const Array n_pair = statistics.total(names.n_exact);
+  const Bootstrap bootstrap =
+      Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
+  values.n_pair = weighted_sum(n_pair.values, bootstrap.whole());
+  if (n_edge > 0) {
+    const Array change = statistics.total(names.change),
+                squared = statistics.total(names.squared_change);
+    values.change = bootstrap.estimates([&](const BootstrapCounts& weights) {
+      const double n = weighted_sum(n_pair.values, weights);
+      return change.weighted_sum(weights).mapped([&](double sum) { return sum / n; }).values;
+    });
+    for (std::size_t edge = 0; edge < n_edge; ++edge) {
+      values.p.push_back(
+          edge_p(values.n_pair, values.change[edge].value * values.n_pair, squared(edge), margin));
+    }
+    values.q = benjamini_hochberg(values.p);
+  }
+  if (!statistics.has(names.kept)) return values;
+  values.faithfulness = faithfulness_of(statistics.total(names.kept), n_step, bootstrap);
+  if (statistics.has(names.given)) {
+    values.given = faithfulness_of(statistics.total(names.given), n_step, bootstrap);
+  }
+  return values;
+}
+
+PrunedCircuit pruned_values(const Statistics& statistics, std::size_t task,
+                            const AnalysisSettings& settings) {
+  const PathSums names(task);
+  PrunedCircuit circuit;
+  if (!statistics.has(names.pruned)) return circuit;
+  circuit.kept = statistics.total(names.pruned).values;
+  const Array margin = statistics.total(names.pruned_margin);
+  const Bootstrap bootstrap = Bootstrap::of_documents(statistics.total(names.n_judged).values,
+                                                      settings.n_bootstrap, settings.seed);
+  circuit.faithfulness = bootstrap.estimates([&](const BootstrapCounts& weights) {
+    const Array sums = margin.weighted_sum(weights);
+    return std::vector<double>{faithfulness(sums(1), sums(0), sums(2))};
+  })[0];
+  return circuit;
+}
+
+}  // namespace headscope

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "headscope/random.hpp"
+#include "paths/circuit_size.hpp"
+#include "paths/passes/path_pass.hpp"
+#include "paths/passes/sampled_pairs.hpp"
+#include "paths/pruning.hpp"
+#include "paths/results.hpp"
+
+namespace headscope {
+namespace {
+
+/// First stream of the random parts of circuits.
+constexpr std::uint64_t pruning_stream = std::uint64_t{3} << 60;
+
+bool is_first_of_task(const PathsInput& input, std::uint64_t batch) {
+  return batch == 0 || input.batches[batch - 1].task != input.batches[batch].task;
+}
+
+/// The edges to and from each head and MLP, the last first.
+std::vector<std::vector<Index>> edges_of_nodes(const EdgeGraph& graph) {
+  std::vector<std::vector<Index>> edges(graph.n_node() + 1);
+  for (Index edge = 0; edge < graph.n_edge(); ++edge) {
+    edges[graph.node_of(edge)].push_back(edge);
+    edges[graph.owner(graph.port_of(edge))].push_back(edge);
+  }
+  edges.pop_back();
+  edges.erase(edges.begin());
+  std::ranges::reverse(edges);
+  return edges;
+}
+
+class CircuitPruningPass : public TaskPass {
+ public:
+  CircuitPruningPass(const PathsInput& input, const Statistics& earlier)
+      : input_(input), circuits_(input, earlier) {
+    for (std::size_t task = 0; task < input.tasks.size(); ++task) {
+      fewest_.push_back(
+          CircuitSize(earlier, task, input.graph.n_edge(), input.settings).fewest().value);
+    }
+  }
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override;
+
+ private:
+  /// Margins of the odd pairs with no edge, those left, and all.
+  void add_judged(const SampledPairs& odd, const std::vector<Index>& left,
+                  DocumentStatistics& statistics);
+
+  const PathsInput input_;
+  CircuitRuns circuits_;
+  std::vector<double> fewest_;  // per task, edges of the circuit to prune; NaN: none
+};
+
+std::uint64_t CircuitPruningPass::run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
+  const std::size_t task = input_.batches[batch].task;
+  if (!is_first_of_task(input_, batch) || std::isnan(fewest_[task])) return 0;
+  const std::vector<Index>& order = circuits_.plan(task).order();
+  const SampledPairs even = half_of_pairs(input_, task, 0), odd = half_of_pairs(input_, task, 1);
+  std::uint64_t n_check = 0;
+  const auto margin_of = [&](const std::vector<Index>& edges) {
+    ++n_check;
+    const std::vector<double> margins = circuits_.margins(even, edges);
+    return std::accumulate(margins.begin(), margins.end(), 0.0);
+  };
+  const double none = margin_of({}), of_edges = margin_of(order) - none;
+  const std::vector<Index> left = pruned_circuit(
+      {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(fewest_[task])},
+      edges_of_nodes(input_.graph), margin_of, least_circuit_share * of_edges,
+      none + kept_share * of_edges, CounterRandom(input_.settings.seed, pruning_stream + task));
+  add_judged(odd, left, statistics);
+  return n_check * even.n_token() + 3 * odd.n_token();
+}
+
+void CircuitPruningPass::add_judged(const SampledPairs& odd, const std::vector<Index>& left,
+                                    DocumentStatistics& statistics) {
+  const PathSums names(odd.task_number);
+  Array &pruned = statistics.sum(names.pruned, {input_.graph.n_edge()}),
+        &n_judged = statistics.sum(names.n_judged, {n_document_block}),
+        &margin = statistics.sum(names.pruned_margin, {n_document_block, 3});
+  for (const Index edge : left) pruned(edge) += 1;
+  for (std::size_t pair = 0; pair < odd.number.size(); ++pair) n_judged(odd.block_of(pair)) += 1;
+  std::size_t place = 0;
+  for (const std::vector<Index>& edges :
+       {std::vector<Index>(), left, circuits_.plan(odd.task_number).order()}) {
+    const std::vector<double> margins = circuits_.margins(odd, edges);
+    for (std::size_t pair = 0; pair < margins.size(); ++pair) {
+      margin(odd.block_of(pair), place) += margins[pair];
+    }
+    ++place;
+  }
+}
+
+double pruning_cost(const PathsInput& input, std::uint64_t batch) {
+  if (!is_first_of_task(input, batch)) return 0;
+  // Checks of half the pairs of a task.
+  constexpr double n_check = 150;
+  const PairBatch& first = input.batches[batch];
+  const std::size_t n_pair = input.tasks[first.task].pairs.size();
+  return n_check / 2 * input.n_token(batch) * static_cast<double>(n_pair) /
+         static_cast<double>(first.count) * sampled_share(input, {first.task, 0, n_pair, 0});
+}
+
+}  // namespace
+
+PathPass circuit_pruning_pass() {
+  return {"pruning circuits",
+          [](const PathsInput& input, const Statistics& earlier) {
+            return std::make_unique<CircuitPruningPass>(input, earlier);
+          },
+          pruning_cost};
+}
+
+}  // namespace headscope

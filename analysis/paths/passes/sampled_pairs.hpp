@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "headscope/circuit.hpp"
+#include "headscope/resampling.hpp"
+#include "paths/passes/path_pass.hpp"
+
+namespace headscope {
+
+/// Pairs of a task that are ablated exactly and that circuits are run on.
+struct SampledPairs {
+  std::size_t task_number = 0;
+  Task task;                        ///< of these pairs alone
+  std::vector<std::size_t> number;  ///< of each pair in the task it is from
+  std::size_t n_pair = 0;           ///< of the task they are from
+
+  /// The block of documents that the pair belongs to.
+  std::size_t block_of(std::size_t pair) const { return document_block(number[pair], n_pair); }
+  /// Tokens of their sequences.
+  std::uint64_t n_token() const;
+};
+
+/// Those among a batch's pairs.
+SampledPairs sampled_pairs(const PathsInput& input, const PairBatch& batch);
+/// Those among a task's pairs, every other one. @param parity  0: from the first on; 1: the others.
+SampledPairs half_of_pairs(const PathsInput& input, std::size_t task, std::size_t parity);
+
+/// Share of a batch's pairs that are sampled.
+double sampled_share(const PathsInput& input, const PairBatch& batch);
+
+/// Runs circuits on sampled pairs.
+class CircuitRuns {
+ public:
+  /// @param earlier  with the sums of the first two passes.
+  CircuitRuns(const PathsInput& input, const Statistics& earlier);
+
+  /// By task: what the sums say of its edges, and what replaces the outputs of nodes.
+  const PathPlan& plan(std::size_t task) const { return plans_[task]; }
+  const Matrix& replacement(std::size_t task) const { return means_.replacement[task]; }
+
+  /// Margins by pair where only these edges are kept, nats.
+  std::vector<double> margins(const SampledPairs& pairs, std::span<const Index> edges);
+  /// Margins by pair, nats, from losses in the whole model.
+  std::vector<double> margins(const SampledPairs& pairs, Forward& model) const;
+
+ private:
+  /// @param run  returns the losses of some of the pairs.
+  std::vector<double> margins_by(
+      const SampledPairs& pairs,
+      const std::function<TokenLoss(const SequenceBatch& sequences)>& run) const;
+
+  const PathsInput input_;
+  const NodeMeans means_;
+  std::vector<PathPlan> plans_;
+  CircuitForward circuit_;
+};
+
+}  // namespace headscope
