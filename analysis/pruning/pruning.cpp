@@ -8,6 +8,7 @@
 #include "headscope/gradient.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
+#include "pruning/direct_effects.hpp"
 #include "pruning/passes/ablating_pass.hpp"
 #include "pruning/passes/averaging_pass.hpp"
 #include "pruning/passes/curve_pass.hpp"
@@ -21,7 +22,8 @@ const AnalysisInfo pruning_info{
     .name = "pruning",
     .title = "Head pruning",
     .purpose =
-        "The loss when a head is ablated, its first-order prediction, and how many heads can go.",
+        "Measures the loss increase when a head is ablated, its first-order prediction, and how "
+        "many heads can be pruned.",
     .source =
         "Michel et al. 2019, Are Sixteen Heads Really Better than One?; Voita et al. 2019, "
         "Analyzing Multi-Head Self-Attention",
