@@ -80,8 +80,9 @@ class AttendCommand : public Command {
     add_n_head(options_, n_head_);
     add_tokenizer(options_, text_.tokenizer);
     add_first_token(options_, text_.bos, text_.prepend_bos);
-    options_(next_, {"next", "WORD",
-                     "also say which heads raise and lower this word after the sentence", "none"});
+    options_(next_,
+             {"next", "WORD",
+              "also show which heads raise or lower the logit of WORD as the next word", "none"});
     options_(output_, {"output,o", "FILE", "the page to write"});
     add_threads(options_, threads_);
     options_(quiet_, {"quiet,q", "", "print the page's path alone"});

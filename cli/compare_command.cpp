@@ -62,8 +62,8 @@ class CompareCommand : public Command {
         .several = true;
     options_(by_, {"by", "NAME",
                    "order the runs by n_head, n_layer, d_model or another number of the model that "
-                   "`headscope inspect` shows; any other name says what the labels are, which must "
-                   "then be numbers",
+                   "`headscope inspect` shows. With any other NAME the labels must be numbers: the "
+                   "values of NAME",
                    "as given"});
     options_.heading("Output");
     add_output(options_, output_.folder);

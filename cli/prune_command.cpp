@@ -18,9 +18,10 @@ class PruneCommand : public Command {
     add_positional(options_, out_, "out", "OUT.h5", "an output file");
     options_(heads_, {"heads", "L5H1,...", "heads to remove; layers and heads count from 0"})
         .required = "heads, such as L5H1,L6H9";
-    options_(mode_, {"mode", "remove|zero",
-                     "remove: drop their rows and columns and list them in pruned_heads, as "
-                     "Hugging Face does; zero: keep the rows and columns, set to zero"})
+    options_(mode_,
+             {"mode", "remove|zero",
+              "remove: delete the rows and columns of the heads and list the heads in "
+              "pruned_heads, as Hugging Face does; zero: set these rows and columns to zero"})
         .choices = {"remove", "zero"};
     add_n_head(options_, n_head_);
   }

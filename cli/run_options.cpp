@@ -102,14 +102,14 @@ RunOptions::RunOptions() {
          "texts about tokenizers"});
   table(context,
         {"context", "N",
-         "most tokens to run at once; longer documents are cut at sentence ends. Lower it "
-         "when attention patterns take too much time or memory, which grow with its square",
+         "largest number of tokens per forward pass; longer documents are cut at sentence ends. "
+         "Lower it when attention takes too much time or memory: both grow with the square of N",
          "the smaller of the model's context and " + grouped(longest_context)});
   table(document_sentences,
         {"document-sentences", "K",
          "sentences per document in CoNLL-U files without `# newdoc`. Set it for such files: "
          "intervals resample documents",
-         "all are one document"});
+         "all sentences are one document"});
   table(max_documents, {"max-documents", "N",
                         "number of documents of the corpus to use; few for a quick look", "all"});
   table.heading("Tasks");
@@ -117,7 +117,7 @@ RunOptions::RunOptions() {
       tasks,
       {"tasks", "FILE...",
        "files of minimal pairs, a line of JSON each: sentence_good, sentence_bad (BLiMP's form) or "
-       "prefix, good, bad; with optional task and relation (the UD relation it is about)",
+       "prefix, good, bad; optionally task and relation (the UD relation that the task is about)",
        "the tasks in data/ with the default model", run});
   task_files.several = task_files.in_usage = true;
   table(max_pairs,
@@ -128,8 +128,8 @@ RunOptions::RunOptions() {
       .choices = analysis_names();
   table(control, {"control", "KIND",
                   "none, or random: repeat the analyses that support it on five untrained models "
-                  "of the same shape, and classification on five with permuted weights. Use random "
-                  "to learn what training changed"})
+                  "of the same shape, and classification also on five models with permuted "
+                  "weights. Use random to see what training changed"})
       .choices = {"none", "random"};
   table(control_documents,
         {"control-documents", "N",
@@ -174,8 +174,8 @@ RunOptions::RunOptions() {
   table(force, {"force", "", "replace the results of a finished run in the folder", "", process});
   table(files.mixed,
         {"mixed", "",
-         "add up sums that another OpenBLAS kernel, processor or number of threads made. Use it "
-         "when shards ran on unlike machines; rounding then differs in the last bits",
+         "accept sums that another OpenBLAS kernel, processor or number of threads made. Use it "
+         "when shards ran on different machines; results then differ in their last bits",
          "", process});
   table(files.save_every, {"save-every", "N", "save the state for --resume after every N documents",
                            "so often that saving takes about 1 % of the time", process});

@@ -11,7 +11,7 @@ Option& add_model(OptionTable& option, std::string& field, const std::string& he
 
 Option& add_n_head(OptionTable& option, std::uint64_t& field) {
   return option(field, {"n-head", "N", "heads per layer, for model files that do not state it",
-                        "none; needed unless the shapes are a published GPT-2's"});
+                        "known from the shapes of a published GPT-2; else needed"});
 }
 
 Option& add_tokenizer(OptionTable& option, std::string& field) {
@@ -26,9 +26,9 @@ void add_first_token(OptionTable& option, std::string& bos, bool& prepend_bos) {
                "trained with another first token than its config names",
                "bos_token_id of the model's config, else what its tokenizer puts first, else "
                "<|endoftext|>"});
-  option(prepend_bos,
-         {"no-bos", "",
-          "begin documents without a first token. Use it for a model trained without one"});
+  option(prepend_bos, {"no-bos", "",
+                       "put no first token before documents. Use it for a model that was trained "
+                       "without a first token"});
 }
 
 Option& add_encoding(OptionTable& option, std::string& field) {

@@ -27,10 +27,10 @@ class TasksCommand : public Command {
   TasksCommand() {
     add_positional(options_, template_, "template", "TEMPLATE", "a template");
     options_(n_pair_, {"pairs", "N", "number of different pairs"});
-    options_(tokenizer_, {"tokenizer", "PATH",
-                          "folder with the tokenizer, or a model with one: the words that vary are "
-                          "one of its tokens each",
-                          "that of the default model"});
+    options_(tokenizer_,
+             {"tokenizer", "PATH",
+              "folder or model with the tokenizer; each word that varies is one token of it",
+              "that of the default model"});
     options_(seed_,
              {"seed", "N", "seed of the random choices; the same seed gives the same pairs"});
   }

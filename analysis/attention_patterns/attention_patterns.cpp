@@ -13,8 +13,8 @@ const AnalysisInfo attention_info{
     .name = "attention",
     .title = "Attention patterns",
     .purpose =
-        "Keeps the attention patterns of the first documents, weighted by what is read, and rolled "
-        "out over layers.",
+        "Keeps the attention patterns of the first documents, also weighted by the norm of what "
+        "each key contributes, and attention rollout over layers.",
     .source = "Vig 2019; Kobayashi et al. 2020; Abnar & Zuidema 2020",
     .passes = {"keeping patterns"},
 };
@@ -26,11 +26,10 @@ const VariableTable variables{
     {"pattern", "layer head query key", "probability", "Attention from query to key{which}",
      "Vaswani et al. 2017"},
     {"value_weighted", "layer head query key", "residual-stream units",
-     "Attention times the norm of what the head writes for the key, ||W_O v||, b_O left "
-     "out,{which}",
+     "Attention times ||W_O v||, the norm of what the head writes for the key, without b_O,{which}",
      "Kobayashi et al. 2020"},
     {"rollout", "layer query key", "probability",
-     "Attention rollout up to and including the layer, with 0.5 mean over heads + 0.5 "
+     "Attention rollout up to and including the layer; each layer adds 0.5 mean over heads + 0.5 "
      "identity,{which}",
      "Abnar & Zuidema 2020"},
     Declaration::count(

@@ -11,11 +11,12 @@ struct AttentionPatternsOptions {
   std::uint64_t n_token = 128;  ///< 0: all
 
   void declare(OptionTable& option) {
-    option(
-        n_document,
-        {.name = "patterns", .value = "N", .help = "documents whose attention patterns are kept"});
-    option(n_token, {"pattern-tokens", "N",
-                     "number of first tokens of each document whose patterns are kept", "all"});
+    option(n_document, {.name = "patterns",
+                        .value = "N",
+                        .help = "number of documents whose attention patterns are kept"});
+    option(n_token,
+           {"pattern-tokens", "N",
+            "number of tokens, from the start of each document, whose patterns are kept", "all"});
   }
   Index n_token_kept(Index of_document) const {
     return n_token == 0 ? of_document : std::min<Index>(of_document, n_token);

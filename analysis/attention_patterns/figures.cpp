@@ -74,9 +74,9 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
           .group = document.name,
           .title = "What a head of each type looks at",
           .caption = "Attention in the first " + std::to_string(n_token) +
-                     " tokens of the first document, of the heads of each type with the sharpest "
-                     "pattern there (largest mean of the queries' largest weights): one of each, "
-                     "and more where a row has room. Each row is a query and sums to 1." +
+                     " tokens of the first document, for the head of each type with the sharpest "
+                     "pattern (largest mean over queries of the largest weight). Further heads "
+                     "fill the last row. Each row of a panel is a query and sums to 1." +
                      (has_text ? " ‿ joins a token to the word before."
                                : " Tokens are named by their ids: there was no tokenizer."),
           .source = "Clark et al. 2019, figure 1",

@@ -33,12 +33,12 @@ const char* const cordonnier_2020 = "Cordonnier et al. 2020";
 const char* const bjorck_1973 = "Bjorck & Golub 1973";
 
 const std::string position_only =
-    ", with the position embeddings 0 .. {last} alone put through the layer's ln_1: exact for "
-    "layer 0, while deeper layers read a residual stream; mean over queries >= 2";
+    ", when the layer reads only the position embeddings 0 .. {last}, through its ln_1; exact for "
+    "layer 0, not for deeper layers, which read a residual stream; mean over queries >= 2";
 
 const VariableTable variables{
     {"ov_copying_full", "layer head", "1",
-     "Copying of the circuit from token to token, W_E W_V W_O W_U, as ov_copying: by the "
+     "ov_copying of the circuit from token to token, W_E W_V W_O W_U: computed from the "
      "eigenvalues of W_O (W_U W_E) W_V; {folding}",
      elhage_2021},
     Declaration::count("n_copying", "",
@@ -58,25 +58,23 @@ const VariableTable variables{
      "Smallest principal angle between the subspaces of two heads{folding}", bjorck_1973},
     {"qk_rank90_median", "", "count", "Median of qk_rank90 over all heads{folding}",
      cordonnier_2020},
-    Declaration::count(
-        "qk_rank90", "layer head",
-        "Singular values of W_Q W_K' of a head that carry 90 % of the squared sum{folding}",
-        cordonnier_2020),
-    Declaration::count(
-        "qk_rank90_joint", "layer",
-        "Singular values that carry 90 % of the squared sum of W_Q W_K' with the heads side by "
-        "side in both, d_model x d_model{folding}",
-        cordonnier_2020),
+    Declaration::count("qk_rank90", "layer head",
+                       "Number of singular values of the head's W_Q W_K' that carry 90 % of the "
+                       "sum of squares{folding}",
+                       cordonnier_2020),
+    Declaration::count("qk_rank90_joint", "layer",
+                       "As qk_rank90, for W_Q W_K' of all heads of the layer side by side, d_model "
+                       "x d_model{folding}",
+                       cordonnier_2020),
     {"composition", "kind unit_from unit_to", "1",
-     "Composition |OV_1 X_2| / (|OV_1| |X_2|) of an earlier head with a later layer's, Frobenius "
-     "norms, OV = W_V W_O; X_2 = QK for q, its transpose for k, OV for v; unit = layer * n_head + "
-     "head; NaN where the second is not in a later layer{folding}",
+     "Composition of an earlier head (1) with a head of a later layer (2): |OV_1 X_2| / (|OV_1| "
+     "|X_2|), Frobenius norms, OV = W_V W_O; X_2 = QK for q, the transpose of QK for k, OV for v; "
+     "unit = layer * n_head + head; NaN where the second head is not in a later layer{folding}",
      elhage_2021},
     {"position_only_share", "layer head offset", "probability",
-     "Attention mass on the key this many positions back (none where there is no such key)" +
+     "Attention to the key at this offset before the query (queries without such a key count 0)" +
          position_only},
-    {"position_only_sink", "layer head", "probability",
-     "Attention mass on position 0" + position_only},
+    {"position_only_sink", "layer head", "probability", "Attention to position 0" + position_only},
     {"composition_null", "kind", "1",
      "Mean composition of independent Gaussian matrices of the same shapes, {n_draw} seeded draws",
      elhage_2021},
@@ -89,7 +87,8 @@ const VariableTable variables{
      "centred where the weights are, {n_draw} seeded draws",
      bjorck_1973},
     {"subspace_overlap_null_std", "", "1",
-     "Standard deviation of the overlap of such column spaces, {n_draw} seeded draws", bjorck_1973},
+     "Standard deviation of the overlaps behind subspace_overlap_null_mean, {n_draw} seeded draws",
+     bjorck_1973},
 };
 
 /// All results of the analysis, filled layer by layer.

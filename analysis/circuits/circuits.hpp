@@ -11,7 +11,7 @@ struct CircuitsOptions {
 
   void declare(OptionTable& option) {
     option(fold_layer_norm,
-           {"no-fold", "", "use the raw weights, without folding LayerNorm into them"});
+           {"no-fold", "", "use the raw weights; do not fold LayerNorm into them"});
   }
 };
 

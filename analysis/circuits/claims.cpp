@@ -52,8 +52,8 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
   claim.statement = "Heads' subspaces are orthogonal, or overlap no more than chance: W_" +
                     std::string(1, "QKVO"[projection]) + ".";
   claim.effect_name =
-      "mean overlap of two heads of a layer relative to chance (0: orthogonal, 1: chance); "
-      "interval: 95 %, layers resampled";
+      "mean overlap of two heads of a layer relative to chance (0: orthogonal, 1: chance); 95 % "
+      "interval, layers resampled";
 
   const Array& overlap = group.values("subspace_overlap");
   const double chance = group.scalar("subspace_overlap_null_mean");
@@ -80,15 +80,15 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
   claim.effect = mean_over_layers(layer_means, settings);
   claim.verdict = verdict_of(claim.effect, Side::at_most, limit);
   claim.evidence =
-      "Over " + std::to_string(ratios.size()) + " head pairs the overlap averages " +
+      "The mean overlap of " + std::to_string(ratios.size()) + " pairs of heads is " +
       decimals(claim.effect.value * chance, 3) + " against " + decimals(chance, 3) +
-      " of random subspaces; 95 % of the pairs lie between " + decimals(spread.low, 2) + " and " +
-      decimals(spread.high, 2) + " times chance, " + percent(static_cast<double>(above) / n_pair) +
-      " more than 3 standard deviations of random pairs above it. Holds when the interval of the "
-      "mean stays below " +
+      " for random subspaces. 95 % of the pairs lie between " + decimals(spread.low, 2) + " and " +
+      decimals(spread.high, 2) + " times chance; " + percent(static_cast<double>(above) / n_pair) +
+      " lie more than 3 standard deviations of random pairs above chance. The claim holds when the "
+      "interval of the mean lies below " +
       decimals(limit, 2) +
-      " times chance (a tenth above, or what the mean of as many random pairs reaches), does not "
-      "hold when it lies above, else undecided.";
+      " times chance and fails when the interval lies above this; else it is undecided. The limit "
+      "is a tenth above chance, or what the mean of as many random pairs reaches if that is more.";
   return claim;
 }
 

@@ -16,18 +16,17 @@ Figure copying_figure(const ResultsGroup& group) {
     map.panels.push_back({"from token to token", group.values("ov_copying_full")});
   }
   map.scale = ColourScale::diverging;
-  return {
-      .name = "elhage2021_copying",
-      .group = group.name,
-      .title = "Copying heads: eigenvalues of the OV circuit",
-      .caption =
-          "Real part of the sum of the eigenvalues of W_O W_V over the sum of their "
-          "absolute values: +1 writes back what it reads, -1 its opposite. "
-          "From token to token: the same with embedding and unembedding, as if heads read tokens "
-          "directly. From the weights alone: what heads do to attended tokens on text is "
-          "copy_effect and suppression_effect of the analysis classification.",
-      .source = "Elhage et al. 2021",
-      .content = map};
+  return {.name = "elhage2021_copying",
+          .group = group.name,
+          .title = "Copying heads: eigenvalues of the OV circuit",
+          .caption =
+              "Real part of the sum of the eigenvalues of W_O W_V over the sum of their absolute "
+              "values: a head at +1 writes what it reads, a head at -1 the opposite. From token to "
+              "token: the same with embedding and unembedding, as if heads read tokens directly. "
+              "Both come from the weights alone; copy_effect and suppression_effect of the "
+              "analysis classification measure what heads do to attended tokens on text.",
+          .source = "Elhage et al. 2021",
+          .content = map};
 }
 
 /// The |value| that all but a few in a thousand stay below, for the colour scale.
@@ -92,9 +91,9 @@ Figure rank_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "Rank of the query-key products",
           .caption =
-              "How many singular values of W_Q W_K' carry 90 % of the squared sum: for each "
-              "head, and for a layer's heads side by side in one d_model x d_model product. "
-              "Together below the sum means that heads share directions.",
+              "How many singular values of W_Q W_K' carry 90 % of the squared sum: for each head, "
+              "and for a layer's heads side by side in one d_model x d_model product. If the heads "
+              "together need fewer than their sum, they share directions.",
           .source = "Cordonnier et al. 2020",
           .content = Chart{
               .panels = {{"",
@@ -141,11 +140,11 @@ Figure overlap_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "Do the heads of a layer share directions?",
           .caption =
-              "Mean squared cosine of the principal angles between two heads' column spaces "
-              "(row spaces of W_O) in the residual stream, a point for each pair of heads of a "
-              "layer, beside random subspaces of the same size. 0 is orthogonal, 1 the same "
-              "subspace. Heads that share keys and values are no pair of W_K and W_V. Of more "
-              "than 40 pairs, 40 from the least to the largest are drawn. "
+              "Mean squared cosine of the principal angles between two heads' column spaces (row "
+              "spaces of W_O) in the residual stream, a point for each pair of heads of a layer, "
+              "beside random subspaces of the same size. 0 is orthogonal, 1 the same subspace. "
+              "Heads that share keys and values are not compared in W_K and W_V. Of more than 40 "
+              "pairs of a layer, 40 are drawn, from the smallest overlap to the largest. "
               "`subspace_overlap` in results.h5 has the matrices.",
           .source = "Bjorck & Golub 1973",
           .content = Chart{.panels = std::move(panels),
@@ -155,19 +154,19 @@ Figure overlap_figure(const ResultsGroup& group) {
 
 Figure position_figure(const ResultsGroup& group) {
   const Array& share = group.values("position_only_share");
-  return {.name = "position_only",
-          .group = group.name,
-          .title = "Attention from position embeddings alone (exact for layer 0 only)",
-          .caption =
-              "Mean attention of positions from 2 on when the layer's input is the position "
-              "embedding alone, through its ln_1. Only layer 0 is exact; deeper layers read "
-              "a residual stream, so for them this is what their weights would do with "
-              "positions.",
-          .source = own_definition,
-          .content = head_probabilities("attention (probability)",
-                                        {{"same token", share.at_last(0)},
-                                         {"previous token", share.at_last(1)},
-                                         {"position 0", group.values("position_only_sink")}})};
+  return {
+      .name = "position_only",
+      .group = group.name,
+      .title = "Attention from position embeddings alone (exact for layer 0 only)",
+      .caption =
+          "Mean attention of positions from 2 on when the layer's input is the position embedding "
+          "alone, through its ln_1. Only layer 0 is exact; deeper layers read a residual stream, "
+          "so their panels show only what their weights would do with positions.",
+      .source = own_definition,
+      .content = head_probabilities("attention (probability)",
+                                    {{"same token", share.at_last(0)},
+                                     {"previous token", share.at_last(1)},
+                                     {"position 0", group.values("position_only_sink")}})};
 }
 
 Figure offsets_figure(const ResultsGroup& group) {

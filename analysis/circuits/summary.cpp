@@ -40,12 +40,12 @@ std::string count_of(const ResultsGroup& group, const char* name) {
 std::string copying_text(const ResultsGroup& group) {
   const Array& copying = group.values("ov_copying");
   if (ranking(copying.values).empty()) return "No head has a value circuit.";
-  return "Of " + count_text(copying.size(), "head") + " " + count_of(group, "n_copying") +
-         " copy (OV copying above " + number_text(least_copying, 2) + ") and " +
-         count_of(group, "n_opposite") + " write the opposite (below -" +
-         number_text(least_copying, 2) +
-         ") by weights alone, as if they read raw embeddings; largest: " +
-         largest_heads(copying.values, copying.shape[1], 5) + ".";
+  const std::string threshold = number_text(least_copying, 2);
+  return "By weights alone, as if heads read raw embeddings, heads that copy (OV copying above " +
+         threshold + "): " + count_of(group, "n_copying") + " of " +
+         std::to_string(copying.size()) + ", heads that write the opposite (below -" + threshold +
+         "): " + count_of(group, "n_opposite") +
+         "; largest: " + largest_heads(copying.values, copying.shape[1], 5) + ".";
 }
 
 std::string rank_text(const ResultsGroup& group) {
@@ -53,10 +53,11 @@ std::string rank_text(const ResultsGroup& group) {
   const Array& joint = group.values("qk_rank90_joint");
   const double of_heads = std::accumulate(rank.values.begin(), rank.values.end(), 0.0) /
                           static_cast<double>(rank.shape[0]);
-  return " A head's query-key product needs " + decimals(group.scalar("qk_rank90_median"), 0) +
-         " singular values (median) for 90 % of its squared sum, a layer's heads together " +
-         decimals(arma::median(arma::vec(joint.values)), 0) + ", where they add up to " +
-         decimals(of_heads, 0) + " one by one.";
+  return " The query-key product of a head needs " + decimals(group.scalar("qk_rank90_median"), 0) +
+         " singular values (median) for 90 % of its sum of squares. The heads of a layer together "
+         "need " +
+         decimals(arma::median(arma::vec(joint.values)), 0) + "; added up head by head, " +
+         decimals(of_heads, 0) + ".";
 }
 
 /// The composition scores less what random matrices have.
@@ -128,16 +129,17 @@ std::string full_copying_text(const ResultsGroup& group) {
   if (order.empty()) return "";
   const auto n_opposite =
       std::ranges::count_if(opposite, [](double value) { return value > least_copying; });
-  return " By weights alone, from token to token with embedding and unembedding, " +
-         std::to_string(n_opposite) + " write the opposite of the token that they read (below -" +
-         number_text(least_copying, 2) + "); furthest: " + head_text(order[0], copying.shape[1]) +
-         " (" + decimals(-opposite[order[0]], 2) + ").";
+  return " From token to token, with embedding and unembedding, heads that write the opposite of "
+         "the token that they read (below -" +
+         number_text(least_copying, 2) + "): " + std::to_string(n_opposite) +
+         "; lowest: " + head_text(order[0], copying.shape[1]) + " (" +
+         decimals(-opposite[order[0]], 2) + ").";
 }
 
 std::string position_text(const ResultsGroup& group) {
   if (!group.has("position_only_share")) {
     return " Positions are rotary: no attention follows from positions alone, and composition "
-           "through queries and keys is that between tokens at distance 0.";
+           "through queries and keys is computed for tokens at distance 0.";
   }
   const Array& share = group.values("position_only_share");
   const std::vector<double> previous = share.part(0).at_last(1).values;
@@ -150,34 +152,39 @@ std::string copying_by_weights(const ResultsGroup& group) {
   const Array& copying = group.values("ov_copying");
   const std::optional<std::size_t> most = largest(copying.values);
   if (!most) return "";
-  return "As if heads read raw embeddings, which deep heads do not, the weights of " +
-         count_of(group, "n_copying") + " copy what they attend to and those of " +
-         count_of(group, "n_opposite") + " write the opposite; " +
+  return "By weights alone, as if heads read raw embeddings, heads that copy the token that they "
+         "attend to: " +
+         count_of(group, "n_copying") +
+         "; heads that write its opposite: " + count_of(group, "n_opposite") + ". " +
          head_text(*most, copying.shape[1]) +
          (copying.values[*most] > least_copying ? " copies most ("
                                                 : " comes closest to copying (") +
-         number_text(copying.values[*most], 2) + "; " + number_text(least_copying, 2) +
-         " is the threshold). What heads do on text is measured by the analysis classification.";
+         number_text(copying.values[*most], 2) + "; the threshold is " +
+         number_text(least_copying, 2) +
+         "). Deep heads do not read raw embeddings: the analysis classification measures copying "
+         "on text.";
 }
 
-/// `3 heads by at least 0.1 logits (most L3H1, by 0.65)`: heads of a type by their effect.
+/// ` the logit of TOKEN by at least 0.1: 3 heads (most: L3H1, by 0.65)`: heads of a type by their
+/// effect.
 std::string measured_text(const ResultsGroup& classification, const std::string& type,
-                          const std::string& effect, double sign) {
+                          const std::string& effect, double sign, const std::string& token) {
   const auto place = classification.dimension("head_type").place_of(type);
   if (!place) return "";
   const Array flags = classification.values("type").part(*place),
               threshold = classification.values("type_threshold").part(*place);
   const Array& effects = classification.values(effect);
-  const std::string by_threshold =
-      " by at least " + number_text(threshold.values.front(), 2) + " logits";
   std::vector<double> of_type(effects.size(), std::nan(""));
   for (std::size_t head_index = 0; head_index < of_type.size(); ++head_index) {
     if (flags.values[head_index] == 1) of_type[head_index] = sign * effects.values[head_index];
   }
   const std::vector<std::size_t> order = ranking(of_type);
-  if (order.empty()) return "no head" + by_threshold;
-  return count_text(order.size(), "head") + by_threshold + " (most " +
-         head_text(order[0], effects.shape[1]) + ", by " + number_text(of_type[order[0]], 2) + ")";
+  const std::string text =
+      " the logit of " + token + " by at least " + number_text(threshold.values.front(), 2) + ": ";
+  if (order.empty()) return text + "none";
+  return text + count_text(order.size(), "head") +
+         " (most: " + head_text(order[0], effects.shape[1]) + ", by " +
+         number_text(of_type[order[0]], 2) + ")";
 }
 
 /// What copying heads do on text, if the analysis `classification` measured that.
@@ -185,10 +192,12 @@ std::string copying_on_text(const Results& results) {
   if (!results.has("classification")) return "";
   const ResultsGroup& classification = results.group("classification");
   if (!classification.has("copy_effect")) return "";
-  return "Measured on the text, attending raises the attended token's logit in " +
-         measured_text(classification, "copying", "copy_effect", 1) +
-         "; it lowers the logit of attended tokens that were already predicted in " +
-         measured_text(classification, "suppressing", "suppression_effect", -1) + ".";
+  return "Heads that on the text raise" +
+         measured_text(classification, "copying", "copy_effect", 1, "the attended token") +
+         "; heads that lower" +
+         measured_text(classification, "suppressing", "suppression_effect", -1,
+                       "attended tokens that were already predicted") +
+         ".";
 }
 
 /// Published roles of the model's heads beside what the run measured.

@@ -114,7 +114,7 @@ Claim type_claim(const MeasuredType& type, double power, const std::string& note
     claim.evidence += " There is no interval to settle it.";
   } else if (type.is_out_of_reach) {
     claim.evidence +=
-        " No head could: the baseline leaves less room above it than the rule asks for.";
+        " No head can pass: the baseline leaves less room above it than the rule requires.";
   } else if (n == 0) {
     claim.verdict = verdict_of_none(type.margin, power, claim.evidence);
   } else if (claim.effect.low == 0) {
@@ -122,7 +122,7 @@ Claim type_claim(const MeasuredType& type, double power, const std::string& note
   }
   if (claim.effect.has_interval() && !std::isnan(power)) {
     claim.evidence +=
-        " The interval varies the scores alone: the significance test is that of all documents.";
+        " The interval varies only the scores; the significance test uses all documents.";
   }
   return claim;
 }
@@ -147,14 +147,14 @@ std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
   any.effect = share_of(named);
   any.verdict = verdict_of(any.effect, Side::above, 0.5);
   any.evidence = percent(any.effect.value) +
-                 " of the heads pass the threshold of at least one of the five types; the claim is "
-                 "taken to hold where more than half do.";
+                 " of the heads pass the threshold of at least one of the five types. The claim "
+                 "holds if more than half of the heads do.";
   const std::string untested = untested_types(named);
   if (!untested.empty()) {
     // Types that were not tested may still be present.
     if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
     any.evidence +=
-        " The share is the least it can be, since there was no looking for " + untested + ".";
+        " The share is a lower bound, since these types could not be tested: " + untested + ".";
   }
   std::vector<std::string> weak;
   for (const MeasuredType* const each : named) {
@@ -163,9 +163,9 @@ std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
   if (!weak.empty()) {
     if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
     any.evidence +=
-        " It may be larger: one head at the threshold would be found with a probability "
-        "below " +
-        percent(least_power) + " of " + joined(weak, ", ") + " heads.";
+        " The share may be larger: for some types a single head at the threshold would be found "
+        "with a probability below " +
+        percent(least_power) + " (" + joined(weak, ", ") + ").";
   }
   std::vector<Claim> claims{any};
   for (const MeasuredType* const each : named) {
@@ -204,8 +204,7 @@ void say_without_controls(const HeadTypeList& types, std::vector<Claim>& claims)
     const auto claim = std::ranges::find(claims, type_statement(*type), &Claim::statement);
     if (claim == claims.end() || !(claim->effect.value > 0)) continue;
     claim->evidence +=
-        " No untrained model was run (--control random), so that it cannot be told whether chance "
-        "gives as many.";
+        " No untrained model was run (--control random), so chance may give as many.";
   }
 }
 
@@ -254,11 +253,12 @@ std::vector<Claim> rest_claims(const MeasuredTypes& types, const WeightedSums& s
     }
     if (n_rest == heads.size()) claim.verdict = Verdict::holds;
     if (n_opposite == heads.size()) claim.verdict = Verdict::does_not_hold;
-    claim.evidence = "Coreference heads (" + head_list(heads, n_head) + "): " + quantity + " " +
-                     number_text(without, 3) + " on sentences without a pronoun, " +
-                     number_text(with, 3) + " on those with one, on average. By their intervals " +
-                     std::to_string(n_rest) + " of " + std::to_string(heads.size()) + " rest and " +
-                     std::to_string(n_opposite) + " do the opposite; it holds if all rest.";
+    claim.evidence =
+        "Coreference heads (" + head_list(heads, n_head) + "): " + quantity + " " +
+        number_text(without, 3) + " on sentences without a pronoun and " + number_text(with, 3) +
+        " on sentences with a pronoun (means). By the intervals, " + std::to_string(n_rest) +
+        " of " + std::to_string(heads.size()) + " heads rest and " + std::to_string(n_opposite) +
+        " do the opposite. The claim holds if all heads rest.";
     return claim;
   };
   return {claim_of("sentence_sink",
@@ -287,9 +287,9 @@ std::string type_summary(const MeasuredTypes& types, const ResultsGroup& group, 
     if (!which.empty()) summary += " (" + which + ")";
     summary += ", ";
   }
-  summary += std::to_string(n_none) + " of no type. A head may be of several types.";
+  summary += std::to_string(n_none) + " without a type. A head may have several types.";
   const std::string untested = untested_types(all_types);
-  return untested.empty() ? summary : summary + " Not looked for: " + untested + ".";
+  return untested.empty() ? summary : summary + " Not tested: " + untested + ".";
 }
 
 }  // namespace headscope

@@ -26,7 +26,7 @@ const AnalysisInfo classification_info{
     .title = "Which head does what",
     .purpose =
         "Scores every head for position, delimiters, syntax, coreference, meaning, repetition, "
-        "induction, rarity and rest, each against a baseline, and names its type.",
+        "induction, rare tokens and the sink, each against a baseline, and names the head's type.",
     .source =
         "Voita et al. 2019; Clark et al. 2019; Vig & Belinkov 2019; Olsson et al. 2022; "
         "TransformerLens",

@@ -12,17 +12,16 @@ struct ClassificationOptions {
   std::string relation_baseline = "best";  ///< or `offset`
 
   void declare(OptionTable& option) {
-    option(n_explain,
-           {"explain-documents", "N",
-            "number of documents, spread evenly over the corpus, on which heads run with their "
-            "attention replaced by what their types say; each costs about two forward passes per "
-            "head",
-            "all"});
-    option(relation_baseline,
-           {"relation-baseline", "RULE",
-            "the rule that a syntactic head must beat: best, the better of the best fixed word "
-            "offset and the nearest earlier word of the best part of speech, or offset, the offset "
-            "alone, as in published tests, to compare with these"})
+    option(
+        n_explain,
+        {"explain-documents", "N",
+         "number of documents, spread evenly over the corpus, for testing labels: a head runs with "
+         "the attention that its type names; each document costs about two forward passes per head",
+         "all"});
+    option(relation_baseline, {"relation-baseline", "RULE",
+                               "rule that a syntactic head must beat: offset, the best fixed word "
+                               "offset, as in published tests; or best, the better of this offset "
+                               "and the nearest earlier word of the best part of speech"})
         .choices = {"best", "offset"};
   }
   bool offset_alone() const { return relation_baseline == "offset"; }

@@ -71,8 +71,8 @@ Figure type_map_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "What each head does",
           .caption =
-              "Each head's primary type: the one whose threshold it passes by most, in units "
-              "of the room left above the threshold; none: it passes no threshold." +
+              "Each head's primary type: the type whose threshold the head passes by the largest "
+              "share of the possible margin. none: the head passes no threshold." +
               choices_caption(group),
           .source = std::string(own_definition) + ", after Voita et al. 2019",
           .content = std::move(map)};
@@ -135,8 +135,8 @@ std::optional<Figure> type_counts_figure(const ResultsGroup& group) {
                 .group = group.name,
                 .title = "Heads of each type, by layer",
                 .caption =
-                    "How many heads of each layer pass each type's threshold. A head may be "
-                    "of several types; types no head is of are left out.",
+                    "Number of heads in each layer that pass each type's threshold. A head may "
+                    "have several types; types without a head are left out.",
                 .source = "Voita et al. 2019",
                 .content = {}};
   if (types.shape[1] > most_layers_of_bars) {
@@ -173,7 +173,7 @@ Figure relations_figure(const ResultsGroup& group, const std::vector<Index>& ord
   const Array& q = group.values("relation_q");
   Series gains{.style = Series::Style::spans};
   Series offsets = Series::points("best fixed offset", 1);
-  Series nearest = Series::points("nearest word of the best part of speech", 2);
+  Series nearest = Series::points("nearest of a part of speech", 2);
   Series heads = Series::points("best head, q < 0.05", 0);
   Series unsure = Series::points("best head, q ≥ 0.05", 5);
   std::vector<std::string> rows;
@@ -196,26 +196,22 @@ Figure relations_figure(const ResultsGroup& group, const std::vector<Index>& ord
                            std::move(rows), {gains, offsets, nearest, heads, unsure});
   chart.y_low = 0;
   chart.y_high = 1;
-  return {
-      .name = "clark2019_relations",
-      .group = group.name,
-      .title = "The head that finds each relation best, on held-out documents",
-      .caption =
-          "For each relation and direction the head that is most accurate on documents of even "
-          "number, "
-          "and its accuracy on those of odd number with a 95 % interval (documents resampled), "
-          "beside "
-          "what two simple rules reach on those same documents: the best fixed word offset, and "
-          "the nearest earlier word of the part of speech that is named. `det → head`: the "
-          "determiner "
-          "attends back to its head; `head → det`: the head back to its determiner. Relations "
-          "with at "
-          "least " +
-          std::to_string(static_cast<int>(least_heldout_cases)) + " held-out arcs in at least " +
-          std::to_string(static_cast<int>(least_heldout_documents)) +
-          " documents, largest gain over the baseline first.",
-      .source = "Clark et al. 2019",
-      .content = std::move(chart)};
+  return {.name = "clark2019_relations",
+          .group = group.name,
+          .title = "The head that finds each relation best, on held-out documents",
+          .caption =
+              "For each relation and direction: the head that is most accurate on even-numbered "
+              "documents, and its accuracy on odd-numbered documents with a 95 % interval "
+              "(documents resampled). Two simple rules on the same odd-numbered documents: the "
+              "best fixed word offset, and the nearest earlier word of the part of speech that is "
+              "named. `det → head`: the determiner attends back to its head; `head → det`: the "
+              "head attends back to its determiner. Shown are relations with at least " +
+              std::to_string(static_cast<int>(least_heldout_cases)) +
+              " held-out arcs in at least " +
+              std::to_string(static_cast<int>(least_heldout_documents)) +
+              " documents, largest gain over the baseline first.",
+          .source = "Clark et al. 2019",
+          .content = std::move(chart)};
 }
 
 Figure entropy_figure(const ResultsGroup& group) {
@@ -301,13 +297,13 @@ Figure induction_stripe_figure(const ResultsGroup& group) {
   const HeadIndex head{number("induction_pattern_layer"), number("induction_pattern_head")};
   return {.name = "olsson2022_induction_stripe",
           .group = group.name,
-          .title = "The induction stripe of " + head.text(),
+          .title = "Attention of " + head.text() + " on repeated random tokens",
           .caption =
               "Attention of the head with the largest induction score, " + head.text() + " (" +
               decimals(group.values("induction")(head.layer, head.head), 2) +
-              "), on one sequence of random tokens that are given twice; the lines divide the "
-              "halves. An induction head attends from each token of the second half to the token "
-              "that followed it in the first: the stripe at the lower left.",
+              "), on a sequence of random tokens that is given twice; the lines divide the halves. "
+              "An induction head attends from each token of the second half to the token that "
+              "followed it in the first half, which draws a stripe at the lower left.",
           .source = "Olsson et al. 2022",
           .content = Heatmap{.panels = {{"", causal_part(pattern, n_token)}},
                              .row_title = "query position",

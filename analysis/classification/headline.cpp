@@ -34,7 +34,7 @@ std::string attend_by_text(const ResultsGroup& group) {
     const std::vector<double> flags = type.part(i).values;
     const std::ptrdiff_t n_head_of_type = std::ranges::count(flags, 1.0);
     if (!is_learned(group, i, static_cast<double>(n_head_of_type))) continue;
-    counts.emplace_back(n_head_of_type, std::to_string(n_head_of_type) + " " + names[i]);
+    counts.emplace_back(n_head_of_type, names[i]);
     for (std::size_t head_index = 0; head_index < flags.size(); ++head_index) {
       if (flags[head_index] == 1) typed[head_index] = true;
     }
@@ -43,13 +43,16 @@ std::string attend_by_text(const ResultsGroup& group) {
   const std::string of_heads =
       std::to_string(std::ranges::count(typed, true)) + " of " + count_text(typed.size(), "head");
   const std::string text = group.has("control_type_heads")
-                               ? of_heads + " are of a type that untrained models have less often"
-                               : of_heads + " are of a type";
+                               ? of_heads + " have a type that untrained models have less often"
+                               : of_heads + " have a type";
   if (counts.empty()) return text + ".";
-  std::string list = joined(counts | std::views::take(most_types_named), ", ",
-                            [](const auto& count) { return count.second; });
-  if (counts.size() > most_types_named) {
-    list += " and " + count_text(counts.size() - most_types_named, "rarer type");
+  std::string list =
+      joined(counts | std::views::take(most_types_named), ", ", [](const auto& count) {
+        return count.second + " (" + count_text(static_cast<std::size_t>(count.first), "head") +
+               ")";
+      });
+  if (const std::size_t n_type = counts.size(); n_type > most_types_named) {
+    list += " and " + count_text(n_type - most_types_named, "type") + " of fewer heads";
   }
   return text + ": " + list + ".";
 }
@@ -72,10 +75,11 @@ std::string explained_text(const ResultsGroup& group) {
   if (!group.has("explained_verdict")) return "";
   const auto [n_measured, n_explained] = label_counts(group.values("explained_verdict"));
   if (n_measured == 0) return "";
-  return "Of " + count_text(n_measured, "label") + " whose head has a measurable effect, " +
+  const std::size_t n_other = n_measured - n_explained;
+  return "Of " + count_text(n_measured, "label") + " on heads with a measurable effect, " +
          std::to_string(n_explained) + (n_explained == 1 ? " explains" : " explain") +
-         " part of it; " + std::to_string(n_measured - n_explained) +
-         " explain nothing measurable.";
+         " part of the effect and " + std::to_string(n_other) +
+         (n_other == 1 ? " explains" : " explain") + " nothing measurable.";
 }
 
 /// The heads of largest cost that no label explains. Only costs whose interval lies above 0 count.
@@ -104,8 +108,8 @@ std::string look_next_text(const Results& results) {
   return "Look next at " +
          joined(heads | std::views::take(n_named), ", ",
                 [&](std::size_t head_index) { return head_text(head_index, n_head); }) +
-         (n_named == 1 ? ", the costliest head" : ", the costliest heads") +
-         " whose effect no label explains.";
+         (n_named == 1 ? ", the head" : ", the heads") +
+         " that cost most to ablate and whose effect no label explains.";
 }
 
 }  // namespace

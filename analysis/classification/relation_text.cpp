@@ -35,15 +35,15 @@ class RelationNumbers {
     const Index word_class = word_class_of(group_.texts("relation_class")[test]);
     const std::string nearest =
         std::string("the nearest of earlier ") + word_classes[word_class].words;
-    return "Beats the offset, not " + nearest + ", and is not syntactic: of " +
+    return "Not syntactic: it beats the fixed offset but not " + nearest + ". On " +
+           arc_text(group_.labels("relation")[test / 2], static_cast<ArcDirection>(test % 2)) +
+           " it attends most to the right word in " + percent(accuracy_.values[place(test, head)]) +
+           " of " +
            count_text(
                static_cast<std::size_t>(group_.values("relation_count_heldout").values[test]),
                "held-out arc") +
-           " " +
-           arc_text(group_.labels("relation")[test / 2], static_cast<ArcDirection>(test % 2)) +
-           " it attends most to the right word in " + percent(accuracy_.values[place(test, head)]) +
-           ", where the word " + number_text(group_.values("relation_offset").values[test], 3) +
-           " before is right in " + percent(offset_.values[test]) + " and " + nearest + " in " +
+           "; the word " + number_text(group_.values("relation_offset").values[test], 3) +
+           " before is right in " + percent(offset_.values[test]) + ", " + nearest + " in " +
            percent(nearest_.values[test]) + ".";
   }
 

@@ -37,7 +37,7 @@ std::string untrained_text(const ResultsGroup& group, std::size_t type) {
   return most == 0 ? " (untrained: none)" : " (untrained: at most " + number_text(most, 3) + ")";
 }
 
-/// A type is a job if more heads have it than in any untrained model.
+/// A type counts if more heads have it than in any untrained model.
 std::string type_line(const ResultsGroup& group) {
   const Array& type = group.values("type");
   const std::vector<std::string> names = spaced(group.labels("head_type"));
@@ -63,17 +63,17 @@ std::string type_line(const ResultsGroup& group) {
   }
   std::ranges::stable_sort(counts, std::greater(), [](const auto& each) { return each.first; });
   std::string text = std::to_string(std::ranges::count(typed, true)) + " of " +
-                     std::to_string(n_head_total) + " heads have a job that passes its threshold" +
+                     std::to_string(n_head_total) + " heads have a type" +
                      (counts.empty() ? "" : ": ") +
                      joined(counts, ", ", [](const auto& each) { return each.second; }) +
-                     " (a head may have several).";
+                     ". A head may have several types.";
   if (!by_chance.empty()) {
-    text += " No job, since untrained models have as many: " + joined(by_chance, ", ") + ".";
+    text += " Not counted, since untrained models have as many: " + joined(by_chance, ", ") + ".";
   }
   if (has_control) {
     if (!absent.empty()) text += " Types without a head: " + joined(absent, ", ") + ".";
-    text += " Untrained: the most heads that one of " +
-            count_text(group.values("control_type_heads").shape[0], "untrained model") + " has.";
+    text += " Untrained: the largest number of such heads in one of " +
+            count_text(group.values("control_type_heads").shape[0], "untrained model") + ".";
   }
   return text;
 }
@@ -103,10 +103,14 @@ std::size_t n_passed(const ResultsGroup& group, const std::string& flag) {
 std::string rules_line(const ResultsGroup& group) {
   const std::size_t n_offset_alone = n_passed(group, "relation_passed_offset"),
                     n_both = n_passed(group, "relation_passed");
-  return " By " + number_text(100 * least_gain, 2) + " points or more " +
-         count_text(n_offset_alone, "head") + (n_offset_alone == 1 ? " beats" : " beat") +
-         " the best fixed offset on some relation, and " + std::to_string(n_both) +
-         " the nearest word of the best part of speech too.";
+  if (n_offset_alone == 0) {
+    return " No head beats the best fixed offset on any relation by at least " +
+           number_text(100 * least_gain, 2) + " points.";
+  }
+  return " " + count_text(n_offset_alone, "head") + (n_offset_alone == 1 ? " beats" : " beat") +
+         " the best fixed offset on some relation by at least " + number_text(100 * least_gain, 2) +
+         " points; " + std::to_string(n_both) + (n_both == 1 ? " also beats" : " also beat") +
+         " the nearest word of the best part of speech.";
 }
 
 // Among the heads chosen on even documents that pass on odd ones, the one that finds most arcs
@@ -132,21 +136,21 @@ std::string syntax_line(const ResultsGroup& group) {
   }
   const std::optional<std::size_t> best = largest(arcs_beyond);
   if (std::ranges::find(tested.values, 1.0) == tested.values.end()) {
-    return "No relation has enough held-out arcs to be tested, so that whether a head finds one "
-           "cannot be told.";
+    return "No relation has enough held-out arcs for a test, so the run cannot tell whether a head "
+           "finds a relation.";
   }
   if (!best) {
-    return "No head that even documents chose for a syntactic relation finds it on odd ones better "
-           "than the best simple rule." +
+    return "Even-numbered documents chose a head for each syntactic relation; on odd-numbered "
+           "documents no chosen head beats the best simple rule." +
            rules_line(group);
   }
   const std::vector<std::string>& relations = group.labels("relation");
-  return chosen(*best).text() + " finds most arcs beyond its baseline: in " +
-         percent(accuracy.values[*best]) + " of " +
-         count_text(static_cast<std::size_t>(count.values[*best]), "held-out arc") + " " +
+  return chosen(*best).text() + " finds the most arcs beyond its baseline: on " +
          arc_text(relations[*best / tested.shape[1]],
                   static_cast<ArcDirection>(*best % tested.shape[1])) +
-         " it attends most to the right word, where " + rule_text(group, *best) + " is right in " +
+         " it attends most to the right word in " + percent(accuracy.values[*best]) + " of " +
+         count_text(static_cast<std::size_t>(count.values[*best]), "held-out arc") +
+         "; the baseline, " + rule_text(group, *best) + ", is right in " +
          percent(baseline.values[*best]) + "." + rules_line(group);
 }
 
@@ -173,20 +177,20 @@ std::string coreference_line(const ResultsGroup& group) {
          percent(accuracy.values[*best]) + " of the held-out pronouns, where " + words[*best_rule] +
          " is right on " + percent(of_rule[*best_rule]) +
          (of_rule[*best_rule] + least_gain > 1
-              ? ", so that none could be better by the " + number_text(100 * least_gain, 2) +
-                    " points that the type asks for."
+              ? ", so that no head could be better by the " + number_text(100 * least_gain, 2) +
+                    " points that the type requires."
               : ".");
 }
 
 std::string repetition_line(const Array& induction, const Array& previous) {
   std::string text;
   if (const auto head_index = largest(induction.values)) {
-    text += "On repeated random tokens " + head_text(*head_index, induction.shape[1]) + " puts " +
+    text += "On repeated random tokens, " + head_text(*head_index, induction.shape[1]) + " puts " +
             percent(induction.values[*head_index]) +
-            " of its attention on what followed last time, more than any other head. ";
+            " of its attention on the token that followed last time, more than any other head. ";
   }
   if (const auto head_index = largest(previous.values)) {
-    text += head_text(*head_index, previous.shape[1]) + " looks at the previous token most (" +
+    text += head_text(*head_index, previous.shape[1]) + " attends most to the previous token (" +
             percent(previous.values[*head_index]) + ").";
   }
   return text;
@@ -195,9 +199,9 @@ std::string repetition_line(const Array& induction, const Array& previous) {
 std::string sink_line(const Array& sink) {
   const std::optional<std::size_t> most = largest(sink.values);
   if (!most) return "";
-  return "Heads park " + percent(mean_of_numbers(sink.values)) +
-         " of their attention on the first token; " + head_text(*most, sink.shape[1]) +
-         " parks the most (" + percent(sink.values[*most]) + ").";
+  return "On average a head puts " + percent(mean_of_numbers(sink.values)) +
+         " of its attention on the first token, the sink; " + head_text(*most, sink.shape[1]) +
+         " puts the most there (" + percent(sink.values[*most]) + ").";
 }
 
 Description description(const Results& results) {
@@ -205,7 +209,7 @@ Description description(const Results& results) {
   Description description;
   description.headline = classification_headline(results);
   description.found = description.headline.attend_by;
-  description.add("Jobs", type_line(group));
+  description.add("Types", type_line(group));
   description.add("Syntax", syntax_line(group));
   description.add("Coreference", coreference_line(group));
   description.add("Repetition and position",

@@ -10,99 +10,100 @@ VariableTable make_variables() {
   const std::string documents = "documents resampled",
                     sample = "the documents of the sample resampled";
   const std::string arcs =
-      "UD arcs of this relation whose later word attends back to the earlier one, which is the "
-      "head (dependent_to_head) or the dependent (head_to_dependent)";
+      "UD arcs of this relation whose earlier word is the head (dependent_to_head) or the "
+      "dependent (head_to_dependent)";
   const std::string carrier =
-      "that a syntactic head claims: of those in relation_passed the one where it gains most over "
-      "the best rule on documents of even number";
+      "by which a head is called syntactic: the relation in relation_passed with the largest gain "
+      "over the best rule on even-numbered documents";
   return {
       {"offset_share", "offset layer head", "1",
-       "Share of queries, sink excluded, whose largest weight is on the key at this offset before "
-       "the query; the nearest key wins ties",
+       "Share of queries whose largest attention weight, sink excluded, is on the key at this "
+       "offset before the query; the nearest key wins ties",
        "Voita et al. 2019", documents},
       {"offset_mass", "offset layer head", "probability",
-       "Mean attention to the key at this offset before the query, sink excluded, over the queries "
-       "that have this key",
+       "Mean attention to the key at this offset before the query, sink excluded, over queries "
+       "that have such a key",
        own_definition, documents},
       {"word_class_share", "upos layer head", "1",
-       "Share of the attention, sink excluded, on tokens of words of each universal part of speech "
-       "but PUNCT",
+       "Share of the attention, sink excluded, on words of each universal part of speech except "
+       "PUNCT",
        own_definition, documents},
       {"word_class_share_heldout", "upos layer head", "1",
-       "word_class_share over documents of odd number", own_definition, documents},
+       "word_class_share on odd-numbered documents", own_definition, documents},
       {"word_class_baseline", "upos", "1",
-       "Share of the keys available, sink excluded, that tokens of words of the part of speech "
-       "are"},
+       "Share of the available keys, sink excluded, that belong to words of the part of speech"},
       {"word_class", "layer head", "1",
-       "The part of speech that a word_class head looks for, as an index along upos: documents of "
-       "even number choose it; -1 for other heads",
+       "The part of speech that a word_class head attends to, chosen on even-numbered documents, "
+       "as an "
+       "index along upos; -1 for other heads",
        own_definition, "", integer},
       {"n_document", "", "count", "Documents seen", own_definition, "", integer},
-      {"n_token", "", "count", "Tokens seen, with those prepended", own_definition, "", integer},
+      {"n_token", "", "count", "Tokens seen, including prepended first tokens", own_definition, "",
+       integer},
       {"n_word", "", "count", "Annotated words seen", own_definition, "", integer},
       {"unaligned_words", "", "count",
-       "Words to which no token belongs; they take part in no arc and no mention", own_definition,
-       "", integer},
+       "Words that no token belongs to; they are left out of arcs and mentions", own_definition, "",
+       integer},
       {"relation_accuracy", "relation direction layer head", "1",
        "Share of " + arcs +
-           ", in which the earlier word of the document with the largest word-level attention is "
-           "the arc's other end",
+           " for which the later word attends most to the earlier word, at word level, among all "
+           "earlier words of the document",
        "Clark et al. 2019"},
       {"relation_count", "relation direction", "count", "Number of " + arcs, own_definition, "",
        integer},
       {"relation_baseline", "relation_rule relation direction", "1",
-       "The accuracy over all documents of the best rule of each kind. offset: the word at a fixed "
-       "offset; word_class: the nearest earlier word of the piece, across sentences, of one "
-       "universal part of speech (not PUNCT)",
+       "Accuracy of the best rule of each kind, on all documents. offset: the word at a fixed "
+       "offset; word_class: the nearest earlier word of one universal part of speech (not PUNCT), "
+       "across sentences of the piece",
        "offset: Clark et al. 2019; word_class: Headscope"},
       {"relation_class", "relation direction", "1",
-       "The part of speech that is most often right on documents of odd number; empty where none "
-       "is "
-       "right once, and with --relation-baseline offset",
+       "The part of speech that is right most often on odd-numbered documents; empty where no part "
+       "of "
+       "speech is ever right, and with --relation-baseline offset",
        own_definition, "", text},
       {"relation_baseline_rule",
        "relation direction",
        "1",
-       "The rule of relation_baseline_heldout; offset where both are as good",
+       "The rule of relation_baseline_heldout; offset where both rules are equally good",
        own_definition,
        "",
        flag,
        {"offset", "word_class"}},
       {"relation_baseline_heldout_offset", "relation direction", "1",
-       "Accuracy over documents of odd number of the best fixed word offset: the better there of "
-       "the offset best over documents of even number and the one best over those of odd number",
+       "Accuracy of the best fixed word offset on odd-numbered documents. Two offsets compete "
+       "there: the "
+       "best on even-numbered documents and the best on odd-numbered documents",
        "Clark et al. 2019"},
       {"relation_baseline_heldout_word_class", "relation direction", "1",
-       "Accuracy over documents of odd number of the nearest earlier word of relation_class; 0 "
-       "with "
+       "Accuracy of the nearest earlier word of relation_class on odd-numbered documents; 0 with "
        "--relation-baseline offset"},
       {"relation_accuracy_heldout", "relation direction layer head", "1",
-       "relation_accuracy over documents of odd number", "Clark et al. 2019"},
+       "relation_accuracy on odd-numbered documents", "Clark et al. 2019"},
       {"relation_baseline_heldout", "relation direction", "1",
        "The larger of relation_baseline_heldout_offset and relation_baseline_heldout_word_class: "
        "what "
        "a syntactic head must exceed"},
       {"relation_count_heldout", "relation direction", "count",
-       "relation_count over documents of odd number", own_definition, "", integer},
+       "relation_count on odd-numbered documents", own_definition, "", integer},
       {"relation_documents_heldout", "relation direction", "count",
-       "Documents of odd number that have such an arc", own_definition, "", integer},
+       "Odd documents with such an arc", own_definition, "", integer},
       {"relation_tested",
        "relation direction",
        "1",
        "Whether the relation is tested: at least " +
            std::to_string(static_cast<int>(least_heldout_cases)) + " arcs in " +
-           std::to_string(static_cast<int>(least_heldout_documents)) + " documents of odd number",
+           std::to_string(static_cast<int>(least_heldout_documents)) + " odd-numbered documents",
        own_definition,
        "",
        flag,
        {"no", "yes"}},
       {"relation_offset", "relation direction", "words",
-       "The word offset of relation_baseline_heldout_offset; 0 when there is none", own_definition,
+       "The word offset of relation_baseline_heldout_offset; 0 if there is none", own_definition,
        "", integer},
       {"relation_p", "relation direction layer head", "probability",
-       "One-sided p-value of a paired t-test over the documents of odd number that have such an "
-       "arc: the head's number of hits against that of relation_baseline_rule; no value for "
-       "relations that are not tested"},
+       "One-sided p-value of a paired t-test over odd-numbered documents with such an arc: the "
+       "head's hits "
+       "against the hits of relation_baseline_rule; no value for relations that are not tested"},
       {"relation_q", "relation direction layer head", "probability",
        "relation_p adjusted over all tested relations, directions and heads",
        "Benjamini & Hochberg 1995"},
@@ -125,51 +126,50 @@ VariableTable make_variables() {
        flag,
        {"no", "yes"}},
       {"relation_text", "layer head", "1",
-       "Of a head that is in relation_passed_offset and not in relation_passed, on a relation "
-       "where the nearest word of a part of speech is the better rule: that it beats the offset "
-       "alone, with the numbers of the relation on which it beats the offset by most",
+       "For a head that passes relation_passed_offset but not relation_passed because the nearest "
+       "word of a part of speech is the better rule: a sentence that says so, with the numbers of "
+       "the relation on which the head beats the offset by most",
        own_definition, "", text},
       {"relation_best_layer", "relation direction", "1",
-       "Layer of the head most accurate on documents of even number; -1 when there is none",
+       "Layer of the most accurate head on even-numbered documents; -1 if there is none",
        own_definition, "", integer},
       {"relation_best_head", "relation direction", "1",
-       "Number within its layer of the head most accurate on documents of even number; -1 when "
-       "there is none",
+       "Number within its layer of the most accurate head on even-numbered documents; -1 if there "
+       "is none",
        own_definition, "", integer},
       {"relation_best_accuracy_heldout", "relation direction", "1",
-       "relation_accuracy_heldout of the head that documents of even number chose",
+       "relation_accuracy_heldout of the head that even-numbered documents chose",
        "Clark et al. 2019", documents},
       {"coreference_baseline", "rule mention", "1",
-       "The coreference score of a rule, over all mentions and over pronouns (PRON). nearest: the "
-       "nearest preceding mention, that of the last head word before the mention's own; "
-       "completed_last: of the mentions that end before the mention's first word, the one whose "
-       "last word comes last, the longest on ties; same_form: the nearest preceding mention whose "
-       "head word has the same form, whatever the case of its letters, else the nearest; "
-       "agreement: the nearest preceding mention of the same gender and number (features of the "
-       "head words, else the forms of English pronouns; none given is a value of its own), else "
-       "the nearest",
+       "Coreference score of a rule, for all mentions and for pronouns (PRON). nearest: the "
+       "nearest preceding mention, by head word; completed_last: the mention that ends last before "
+       "the mention's first word, the longest on ties; same_form: the nearest preceding mention "
+       "whose head word has the same form, ignoring case, else the nearest mention; agreement: the "
+       "nearest preceding mention of the same gender and number (by features of the head words, "
+       "else by the forms of English pronouns; an unknown value is a value), else the nearest "
+       "mention",
        "Clark et al. 2019"},
       {"coreference_baseline_heldout", "rule mention", "1",
-       "coreference_baseline over documents of odd number", "Clark et al. 2019"},
+       "coreference_baseline on odd-numbered documents", "Clark et al. 2019"},
       {"coreference_pronoun_heldout", "layer head", "1",
-       "coreference_pronoun over documents of odd number", "Clark et al. 2019", documents},
+       "coreference_pronoun on odd-numbered documents", "Clark et al. 2019", documents},
       {"coreference_pronoun_count_heldout", "", "count",
-       "Non-first pronouns in documents of odd number", own_definition, "", integer},
+       "Non-first pronouns in odd-numbered documents", own_definition, "", integer},
       {"coreference_p", "layer head", "probability",
-       "One-sided p-value of a paired t-test over the documents of odd number that have a pronoun: "
-       "the head's number of right pronouns against that of the rule best there; no value for "
-       "fewer than 30 pronouns or 10 such documents"},
+       "One-sided p-value of a paired t-test over odd-numbered documents with a pronoun: pronouns "
+       "that the "
+       "head gets right against pronouns that the best rule gets right; no value for fewer than 30 "
+       "pronouns or 10 such documents"},
       {"coreference_q", "layer head", "probability", "coreference_p adjusted over all heads",
        "Benjamini & Hochberg 1995"},
       {"{effect}_p", "layer head", "probability",
-       "Two-sided p-value of {effect} - {effect}_null: t over documents, or over blocks of them "
-       "beyond " +
+       "Two-sided p-value of {effect} - {effect}_null by a t-test over documents; over blocks of "
+       "documents if there are more than " +
            std::to_string(n_document_block)},
       {"{effect}_q", "layer head", "probability", "{effect}_p adjusted over all heads",
        "Benjamini & Hochberg 1995"},
       {"semantic_null", "layer head", "correlation",
-       "Mean of semantic when the document's different tokens exchange their embeddings at random, "
-       "20 times"},
+       "Mean of semantic over 20 random exchanges of embeddings among the document's token types"},
       {"semantic_null_std", "layer head", "correlation",
        "Standard deviation of semantic over those 20 exchanges"},
       {"semantic_z", "layer head", "1", "(semantic - semantic_null) / semantic_null_std"},
@@ -178,38 +178,36 @@ VariableTable make_variables() {
        "query token's first occurrence; the interval is over sequences",
        "Olsson et al. 2022; TransformerLens", "sequences resampled"},
       {"sentence_sink", "pronoun layer head", "probability",
-       "Mean attention to position 0 from tokens of sentences without and with a pronoun (PRON)",
+       "Mean attention to position 0, from tokens of sentences without or with a pronoun (PRON)",
        own_definition, documents},
       {"sentence_entropy", "pronoun layer head", "nats",
-       "Mean entropy of attention from tokens of sentences without and with a pronoun (PRON)",
+       "Mean entropy of attention, for tokens of sentences without or with a pronoun (PRON)",
        own_definition, documents},
       {"entropy_median", "", "nats", "Median of entropy over heads", own_definition, documents},
       {"sink_mean", "", "probability", "Mean of sink over heads", own_definition, documents},
       {"type_share", "head_type", "1",
-       "Share of heads that are of the type; no value where the corpus cannot test for it. Its "
-       "resamples vary the scores and keep the significance tests (q, z) of the whole corpus, so "
-       "that the interval of a type with such a test is too narrow, and may have no width",
+       "Share of heads of the type; no value where the corpus cannot test for the type. The "
+       "resamples vary the scores but keep the significance tests (q, z) of the whole corpus: for "
+       "types with such a test the interval is too narrow and may have no width",
        own_definition, documents},
       {"type",
        "head_type layer head",
        "1",
-       "Whether the head is of the type (a coordinate may not be named as a variable, so that the "
-       "types lie along head_type). {rules}",
+       "Whether the head is of the type; the types lie along head_type. {rules}",
        own_definition,
        "",
        flag,
        {"no", "yes"}},
       {"type_margin", "head_type layer head", "1",
-       "Margin over the type's threshold in units of the room left above it: 0 at the threshold, 1 "
-       "at the highest value; in logits of copying and suppressing, whose effect has no highest "
-       "value; no value where the type's significance test failed or could not be made"},
+       "How far the score lies above the type's threshold: 0 at the threshold, 1 at the highest "
+       "possible value; in logits for copying and suppressing, whose effect has no highest value; "
+       "no value where the type's significance test failed or could not be made"},
       {"primary", "layer head", "1",
-       "The head's type with the largest margin over its threshold, copying and suppressing only "
-       "of heads of no other type, as the room above their thresholds is without end; none when it "
-       "is of no type",
+       "The head's type with the largest type_margin; copying and suppressing only if the head has "
+       "no other type, since their margins have no upper limit; none if the head has no type",
        own_definition, "", flag},
       {"positional_offset", "layer head", "tokens",
-       "The offset at which a positional head looks; -1 for other heads", own_definition, "",
+       "The offset that a positional head attends to; -1 for other heads", own_definition, "",
        integer},
       {"syntactic_relation", "layer head", "1",
        "The relation " + carrier + ", as an index along relation; -1 for other heads",
@@ -222,29 +220,28 @@ VariableTable make_variables() {
        "Held-out arcs of the relation " + carrier + "; 0 for other heads", own_definition, "",
        integer},
       {"type_score", "head_type layer head", "1",
-       "The score that the type's rule compares with its threshold; of a syntactic head on the "
-       "relation that it claims; no value where its significance test failed"},
+       "The score that the type's rule compares with its threshold (for syntactic, on the relation "
+       "of syntactic_relation); no value where the significance test failed"},
       {"type_baseline", "head_type layer head", "1",
-       "What chance or a simple rule would score there"},
-      {"type_threshold", "head_type layer head", "1",
-       "The score from which on the head is of the type"},
+       "The score that chance or a simple rule would reach"},
+      {"type_threshold", "head_type layer head", "1", "The head is of the type from this score on"},
       {"type_about", "head_type layer head", "1",
-       "The offset that the type's score is about, or the relations that the head passes on: the "
-       "one that the score is about first",
+       "The offset of the type's score, or the relations that the head passes, first the relation "
+       "of the score",
        own_definition, "", text},
       {"type_rule", "head_type", "1", "The type's rule", own_definition, "", text},
       {"type_sentence", "head_type", "1", "What a head of the type does", own_definition, "", text},
       {"type_features", "head_type layer head", "1",
-       "Features of score_model by which the type says that the head attends, separated by blanks; "
-       "empty for other heads and for types that name none",
+       "Features of score_model that the type says the head attends by, separated by blanks; empty "
+       "for other heads and for types that name no feature",
        own_definition, "", text},
       {"control_type_heads", "control head_type", "count",
-       "Heads of each type in untrained models of the same shape, on documents spread evenly over "
-       "the corpus; no value where these cannot test for the type"},
+       "Number of heads of each type in untrained models of the same shape, on documents spread "
+       "evenly over the corpus; no value where these documents cannot test for the type"},
       {"permuted_score", "head_type", "1",
-       "type_score that 95 % of the heads of models with permuted weights stay below (Hazen 1914's "
-       "quantile), which heads of the type must reach; no value for types that are not compared "
-       "with such models"},
+       "95 % quantile (Hazen 1914) of type_score over the heads of models with permuted weights; "
+       "heads of the type must reach it; no value for types that are not compared with such "
+       "models"},
       {"induction_pattern_layer", "", "1", "Layer of the head with the largest induction",
        "Olsson et al. 2022", "", integer},
       {"induction_pattern_head", "", "1",
@@ -254,57 +251,57 @@ VariableTable make_variables() {
        "Token ids of the first of the repeated random sequences", "Olsson et al. 2022", "",
        integer},
       {"induction_pattern", "induction_query induction_key", "probability",
-       "Attention of head induction_pattern_head of layer induction_pattern_layer from query to "
-       "key in induction_tokens",
+       "Attention from query to key in induction_tokens, of the head that induction_pattern_layer "
+       "and induction_pattern_head name",
        "Olsson et al. 2022"},
       {"explained", "head_type layer head", "1",
        "Share of a head's effect on the loss that its label explains: 1 - (L_B - L) / (L_mean - "
-       "L). L: the loss of the documents of the corpus that --explain-documents takes, of "
-       "induction heads too (not of the repeated random tokens that name them). L_mean: with the "
-       "head's z replaced by its mean over the tokens of these documents after position 0. L_B: "
-       "with its attention replaced by what "
-       "its type says, all mass on: the offset; the query (current_token); the nearest "
-       "punctuation; the nearest word of the class; the arc's other end, of the relation named; "
-       "the nearest antecedent; the last "
-       "copy (duplicate); the token after the last copy (induction); the corpus-rarest token; "
-       "position 0 (sink). Queries of which the type says nothing attend as the head does on "
-       "average over such queries: its share to position 0, the rest by mean attention at each "
-       "distance. No value for types that name no place (semantic, long_range, copying, "
-       "suppressing), and where L_mean - L has no interval above 0",
+       "L). L: loss on the corpus documents of --explain-documents (for induction heads too, not "
+       "on repeated random tokens). L_mean: loss with the head's z replaced by its mean over the "
+       "tokens of these documents after position 0. L_B: loss with the head's attention replaced "
+       "by the place that its type names, all mass on: the offset; the query (current_token); the "
+       "nearest punctuation; the nearest word of the class; the other end of the relation's arc; "
+       "the nearest antecedent; the last copy (duplicate); the token after the last copy "
+       "(induction); the rarest token by the corpus; position 0 (sink). Queries for which the type "
+       "names no place get the head's mean attention over such queries: its share to position 0, "
+       "the rest by distance. No value for types that name no place (semantic, long_range, "
+       "copying, suppressing), and where the interval of L_mean - L does not lie above 0",
        own_definition, sample},
       {"explained_control", "head_type layer head", "1",
-       "explained with the place of another type that the head is not of, at the queries of which "
-       "its own type speaks: the rule of the relation's baseline for syntactic, the last copy "
-       "for induction, the token after it for duplicate, the query for positional, else the "
-       "previous token, the query or position 0",
+       "explained with a wrong place, that of a type that the head does not have, at the same "
+       "queries: for syntactic the rule of the relation's baseline, for induction the last copy, "
+       "for duplicate the token after the last copy, for positional the query, else the previous "
+       "token, the query or position 0",
        own_definition, sample},
       {"explained_gain", "head_type layer head", "1",
-       "explained - explained_control, paired by document", own_definition, sample},
+       "explained minus explained_control, paired by document", own_definition, sample},
       {"explained_where_said", "head_type layer head", "1",
-       "explained with the head's attention replaced only at the queries of which its type speaks, "
-       "its own attention kept at all others. Where it is larger than explained, the head has "
-       "effects at tokens of which the label says nothing. It has no control",
+       "explained with the head's attention replaced only at queries for which its type names a "
+       "place; other queries keep the head's attention. Where explained_where_said is larger than "
+       "explained, the head has effects at tokens for which the label names no place. It has no "
+       "control",
        own_definition, sample},
       {"explained_place_mass", "head_type layer head", "probability",
-       "Mean attention to the place of explained, at the queries of which the type speaks. Heads "
-       "may get a type by another measure (induction heads by repeated random tokens) and look "
-       "there little on this text"},
+       "Mean attention to the place of explained, at queries for which the type names a place. It "
+       "may be small: heads may get a type by another measure (induction heads by repeated random "
+       "tokens)"},
       {"mean_ablation_increase", "layer head", "nats",
-       "L_mean - L of explained, per predicted token; of heads with a label that names a place",
+       "L_mean - L of explained, per predicted token; for heads with a label that names a place",
        own_definition, sample},
       {"explained_verdict",
        "head_type layer head",
        "1",
-       "explained: the intervals of explained and of explained_gain lie above 0; unexplained: one "
-       "does not; not measured: explained has no value",
+       "explained: the intervals of explained and explained_gain lie above 0; unexplained: one of "
+       "these intervals does not lie above 0; not_measured: explained has no value",
        own_definition,
        "",
        flag,
        {"not_measured", "unexplained", "explained"}},
       {"explained_text", "head_type layer head", "1",
-       "What replacing the head's attention by its label's place keeps of its effect, in words",
+       "How much of the head's effect stays when its attention is replaced by its label's place, "
+       "in words",
        own_definition, "", text},
-      {"explained_documents", "", "count", "Documents that heads ran on with replaced attention",
+      {"explained_documents", "", "count", "Documents on which heads ran with replaced attention",
        own_definition, "", integer},
   };
 }

@@ -18,7 +18,9 @@ namespace {
 const AnalysisInfo correlation_info{
     .name = "correlation",
     .title = "Head correlation",
-    .purpose = "How alike the heads' outputs and attention are, within a layer and across layers.",
+    .purpose =
+        "Measures how alike the outputs and the attention of heads are, within a layer and across "
+        "layers.",
     .source =
         "Li et al. 2018, Multi-Head Attention with Disagreement Regularization; Kornblith et al. "
         "2019, Similarity of Neural Network Representations Revisited; Clark et al. 2019, What "

@@ -11,14 +11,13 @@ struct CorrelationOptions {
   void declare(OptionTable& option) {
     option(js_queries,
            {"js-queries", "N",
-            "queries sampled from the corpus for the distances between the attention of all "
-            "pairs of heads; each costs (n_layer n_head)^2 / 2 comparisons",
-            "leave the distances out"});
-    option(cosine_all,
-           {"no-cosine-all", "",
-            "leave out the cosines between heads of different layers; they cost (n_layer "
-            "n_head)^2 d_model multiply-adds per token, an eighth of a forward pass for "
-            "GPT-2 small, 1.5 for XL"});
+            "number of queries, sampled from the corpus, for the distance between the attention of "
+            "every two heads; each query costs (n_layer n_head)^2 / 2 comparisons",
+            "no distances"});
+    option(cosine_all, {"no-cosine-all", "",
+                        "skip the cosines between heads of different layers. They cost (n_layer "
+                        "n_head)^2 d_model multiply-adds per token: an eighth of a forward pass "
+                        "for GPT-2 small, 1.5 passes for GPT-2 XL"});
   }
 };
 

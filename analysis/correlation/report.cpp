@@ -10,7 +10,7 @@ namespace headscope {
 namespace {
 
 std::string trained_text(double mean_abs_cosine) {
-  return "What two heads of a layer write has a mean absolute cosine of " +
+  return "The outputs of two heads of a layer have a mean absolute cosine of " +
          number_text(mean_abs_cosine, 3);
 }
 
@@ -73,10 +73,10 @@ std::string likeness_line(double trained, double untrained, const std::vector<Es
   const std::string text = trained_text(trained) + "; in untrained models of this shape it is " +
                            number_text(untrained, 3) + ".";
   if (!std::ranges::all_of(after, &Estimate::has_interval)) {
-    return text + " The differences have no interval that says whether training changed it.";
+    return text + " Without intervals the run cannot tell whether training changed this.";
   }
-  return text + " Compared with untrained models, the outputs of heads are " + change_text(before) +
-         " before W_O, and " + change_text(after) + " after it.";
+  return text + " Compared with untrained models, before W_O the outputs are " +
+         change_text(before) + "; after W_O they are " + change_text(after) + ".";
 }
 
 Presentation correlation_presentation() {

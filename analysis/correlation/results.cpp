@@ -20,8 +20,8 @@ const char* const by_documents = "documents (of a large corpus, 128 blocks of th
 
 const VariableTable correlation_variables{
     {"cosine", "space layer head_i head_j", "cosine",
-     "cosine of two heads' outputs stacked over all tokens but position 0; head space: z, which "
-     "depends on each head's own basis; residual space: z W_O"},
+     "cosine between the outputs of two heads, stacked over all tokens but position 0; head space: "
+     "z, in each head's basis; residual space: z W_O"},
     {"cosine_token", "space layer head_i head_j", "cosine",
      "mean over tokens but position 0 of the cosine of two heads' outputs"},
     {"cosine_all", "unit_i unit_j", "cosine",
@@ -31,41 +31,42 @@ const VariableTable correlation_variables{
      "Kornblith et al. 2019"},
     {"disagreement_mean", "kind", "1", "mean of disagreement over layers", "Li et al. 2018"},
     {"disagreement", "kind layer", "1",
-     "minus the mean over ordered pairs of heads, a head with itself included and pruned heads "
-     "left out, of the cosine of their values (subspace), of the sum over keys of the product of "
-     "their attention per query (position), and of the cosine of z (output); values and z of all "
-     "tokens stacked, position 0 left out as a query",
+     "minus the mean likeness of two heads, over all ordered pairs (a head is also paired with "
+     "itself; pruned heads are left out). Likeness is the cosine of values (subspace), the product "
+     "of attention, summed over keys, mean over queries (position), or the cosine of z (output); "
+     "values and z are stacked over tokens, without the query at position 0",
      "Li et al. 2018"},
     {"output_share", "layer head", "1",
-     "share of the squared norm of the layer's summed head outputs that lies along this head's "
-     "output; the heads of a layer sum to 1, and a head that works against the others is negative"},
+     "projection of this head's output on the summed output of the layer's heads, as a share of "
+     "the squared norm of that sum; the shares of a layer add up to 1; negative for a head that "
+     "opposes the sum"},
     {"output_overlap", "", "1",
-     "of the absolute inner products of heads' outputs in residual space, a head with itself "
-     "included, the share between different heads; mean over layers; 0 before W_O",
+     "share of the absolute inner products of heads' outputs in residual space that is between "
+     "different heads, the rest being each head with itself; mean over layers; 0 before W_O",
      own_definition, by_documents},
     {"output_overlap_difference", "", "1",
-     "output_overlap less its mean over untrained models; documents and untrained models are "
-     "resampled",
+     "output_overlap minus the mean output_overlap of untrained models; documents and untrained "
+     "models are resampled",
      own_definition, by_documents},
     {"mean_abs_cosine", "space layer", "cosine", "mean over pairs of different heads of |cosine|",
      own_definition, by_documents},
     {"mean_abs_cosine_mean", "", "cosine", "mean over layers of mean_abs_cosine in residual space",
      own_definition, by_documents},
     {"js_distance", "unit_i unit_j", "sqrt(nats)",
-     "square root of the Jensen-Shannon divergence (natural logarithm) between two heads' "
-     "attention, mean over {n_query} queries drawn at random and spread evenly over the corpus, "
-     "weighted to represent all its queries",
+     "square root of the Jensen-Shannon divergence (natural logarithm) between the attention of "
+     "two heads; mean over {n_query} random queries, spread evenly over the corpus and weighted to "
+     "represent all queries",
      "Clark et al. 2019, section 6"},
     {"mds", "unit axis", "sqrt(nats)",
-     "two-dimensional metric multidimensional scaling of js_distance (least stress of several "
-     "starts)",
+     "two-dimensional metric multidimensional scaling of js_distance; the start with the least "
+     "stress is kept",
      "Clark et al. 2019, figure 6"},
     {"mean_abs_cosine_control", "control space layer", "cosine",
      "mean_abs_cosine of untrained models of the same shape, on documents spread evenly over the "
      "corpus"},
     {"mean_abs_cosine_difference", "space layer", "cosine",
-     "mean_abs_cosine less the mean of mean_abs_cosine_control; documents and untrained models are "
-     "resampled, where both read all documents the same ones",
+     "mean_abs_cosine minus the mean of mean_abs_cosine_control; documents and untrained models "
+     "are resampled (the same documents for both if both read all of them)",
      own_definition, by_documents},
     {"mean_abs_cosine_difference_mean", "", "cosine",
      "mean over layers of mean_abs_cosine_difference in residual space", own_definition,
@@ -169,15 +170,15 @@ Claim low_correlation_claim(const Estimate& mean_cosine) {
       "mean |cosine| of different heads' outputs in residual space, mean over layers";
   claim.effect = mean_cosine;
   claim.verdict = verdict_of(mean_cosine, Side::below, low_correlation);
-  claim.evidence = "The outputs of two heads of a layer have a mean absolute cosine of " +
-                   number_text(mean_cosine.value, 3) + "; low means an interval below " +
+  claim.evidence = "The outputs of two heads of the same layer have a mean absolute cosine of " +
+                   number_text(mean_cosine.value, 3) + ". Low means an interval below " +
                    number_text(low_correlation, 3) + ".";
   return claim;
 }
 
 constexpr const char* mixing_statement =
-    "W_O mixes heads: their outputs, separate before it, overlap more after it than in an "
-    "untrained model.";
+    "W_O mixes heads: after W_O, outputs of different heads overlap more than in an untrained "
+    "model.";
 
 /// Undecided until untrained models are compared (settle_mixing).
 Claim mixing_claim(const Estimate& overlap, const ResultsGroup& group) {
@@ -188,14 +189,16 @@ Claim mixing_claim(const Estimate& overlap, const ResultsGroup& group) {
   claim.source = "Elhage et al. 2021";
   claim.statement = mixing_statement;
   claim.effect_name =
-      "share of the inner products of heads' outputs after W_O that is between different heads";
+      "share of the absolute inner products of heads' outputs after W_O that is between different "
+      "heads";
   claim.effect = overlap;
   claim.evidence =
-      "Concatenated, the heads' outputs are orthogonal; after W_O " + percent(overlap.value) +
-      " of their absolute inner products are between different heads, and one head accounts for "
+      "Before W_O the concatenated outputs of heads are orthogonal. After W_O, " +
+      percent(overlap.value) +
+      " of the absolute inner products are between different heads. One head accounts for "
       "between " +
       percent(*least) + " and " + percent(*most) +
-      " of its layer's output. Untrained models (--control random) put the claim to the test.";
+      " of the output of its layer. Untrained models (--control random) put the claim to the test.";
   return claim;
 }
 
@@ -203,12 +206,13 @@ Claim mixing_claim(const Estimate& overlap, const ResultsGroup& group) {
 /// @param difference  of output_overlap, trained less untrained.
 void settle_mixing(const Estimate& difference, std::size_t n_control, ResultsGroup& group) {
   Claim& claim = *std::ranges::find(group.claims, mixing_statement, &Claim::statement);
-  claim.effect_name += ", trained less untrained";
+  claim.effect_name += ", trained minus untrained";
   claim.effect = difference;
   if (n_control >= least_controls) claim.verdict = verdict_of(difference, Side::above, 0);
-  claim.evidence += " That differs by " + number_text(difference.value, 3) + " from the mean of " +
-                    count_text(n_control, "untrained model") +
-                    "; it holds when the interval lies above 0.";
+  claim.evidence += " The trained model's share minus the mean share of " +
+                    count_text(n_control, "untrained model") + " is " +
+                    number_text(difference.value, 3) +
+                    ". The claim holds when the interval lies above 0.";
 }
 
 std::string summary_text(const ResultsGroup& group, const Estimate& mean_cosine) {
@@ -231,8 +235,9 @@ std::string summary_text(const ResultsGroup& group, const Estimate& mean_cosine)
                                    ? ""
                                    : " (95 % interval " + number_text(mean_cosine.low, 3) + " to " +
                                          number_text(mean_cosine.high, 3) + ")";
-  return "In residual space the outputs of two heads of a layer have a mean absolute cosine of " +
-         number_text(mean_cosine.value, 3) + interval + ". The most alike pair of one layer is " +
+  return "In residual space, the outputs of two heads of the same layer have a mean absolute "
+         "cosine of " +
+         number_text(mean_cosine.value, 3) + interval + ". The most alike pair within a layer is " +
          first.text() + " and " + second.text() + " with a cosine of " + number_text(strongest, 3) +
          ".";
 }
@@ -300,16 +305,15 @@ void add_control_comparison(const Statistics& statistics,
   claim.number = 6;
   claim.source = "Li et al. 2018; Cordonnier et al. 2020";
   claim.statement = "Different heads' outputs are less alike than in an untrained model.";
-  claim.effect_name =
-      "difference in mean |cosine| in residual space, trained less untrained, mean over layers";
+  claim.effect_name = "mean |cosine| in residual space, trained minus untrained, mean over layers";
   claim.effect = difference.mean_abs_cosine_mean;
   claim.verdict = controls.size() < least_controls
                       ? Verdict::undecided
                       : verdict_of(difference.mean_abs_cosine_mean, Side::below, 0);
-  claim.evidence = "Trained less the mean of " + count_text(controls.size(), "untrained model") +
-                   ", the mean absolute cosine differs by " +
+  claim.evidence = "The mean absolute cosine of the trained model minus the mean of " +
+                   count_text(controls.size(), "untrained model") + " is " +
                    number_text(difference.mean_abs_cosine_mean.value, 3) +
-                   "; it holds when the interval lies below 0.";
+                   ". The claim holds when the interval lies below 0.";
   group.claims.push_back(std::move(claim));
 }
 

@@ -36,9 +36,10 @@ Claim splitting_claim(const Model& model, const AnalysisSettings& settings) {
   claim.effect.value = difference.relative;
   claim.evidence =
       "Attention of every layer was computed both ways on " + std::to_string(difference.n_token) +
-      " random inputs; the largest relative difference is " + number_text(difference.relative, 3) +
-      " (layer " + std::to_string(difference.layer) + "). Holds when at most " +
-      number_text(rounding, 3) + ", which float32 rounding can explain.";
+      " random inputs. The largest relative difference is " + number_text(difference.relative, 3) +
+      " (layer " + std::to_string(difference.layer) +
+      "). The claim holds when the difference is at most " + number_text(rounding, 3) +
+      ", which float32 rounding can explain.";
   return claim;
 }
 
@@ -69,7 +70,7 @@ Claim parameter_count_claim(const Model& model) {
       ". Block-diagonal projections would need " +
       whole(attention_parameters(ProjectionScheme::block_diagonal_all,
                                  AttentionShape::of(model.config.d_model, model.config.n_head))) +
-      ". Counted, hence exact: holds when equal.";
+      ". The numbers are counted, hence exact; the claim holds when they are equal.";
   return claim;
 }
 
@@ -96,15 +97,16 @@ Claim cost_claim(const ModelConfig& config) {
   claim.effect_name = "multiply-accumulates of QK' and AV, many heads relative to one";
   claim.effect.value = many / one;
   claim.exact = true;
-  claim.evidence =
-      "At T = " + std::to_string(config.n_ctx) + ", QK' and AV take " + whole(many) +
-      " multiply-accumulates a layer with " + count_text(config.n_head, "head") + " and " +
-      whole(one) + " with one. The projections take " + whole(projections) + " more (" +
-      percent(projections / (projections + many)) + " of the sum), and the softmax " +
-      whole(cost(ProjectionScheme::dense, CostTerm::softmax_exponentials)) +
-      " exponentials instead of " +
-      whole(cost(ProjectionScheme::single_head, CostTerm::softmax_exponentials)) +
-      ". Arithmetic, hence exact: holds when QK' and AV are equal and the rest is not zero.";
+  claim.evidence = "At T = " + std::to_string(config.n_ctx) + ", QK' and AV take " + whole(many) +
+                   " multiply-accumulates a layer with " + count_text(config.n_head, "head") +
+                   " and " + whole(one) + " with one. The projections take " + whole(projections) +
+                   " more (" + percent(projections / (projections + many)) +
+                   " of the sum), and the softmax " +
+                   whole(cost(ProjectionScheme::dense, CostTerm::softmax_exponentials)) +
+                   " exponentials instead of " +
+                   whole(cost(ProjectionScheme::single_head, CostTerm::softmax_exponentials)) +
+                   ". The numbers follow by arithmetic, hence exactly; the claim holds when QK' "
+                   "and AV are equal and the rest is not zero.";
   return claim;
 }
 
@@ -118,7 +120,7 @@ std::string permutation_text(const ResultsGroup& group, std::size_t n_null) {
          std::to_string(above) + " of " + std::to_string(p.size()) +
          " matrices lie above chance at p < 0.05 (" +
          decimals(0.05 * static_cast<double>(p.size()), 1) +
-         " expected by chance), the largest z being " + decimals(*std::ranges::max_element(z), 1) +
+         " expected by chance); the largest z is " + decimals(*std::ranges::max_element(z), 1) +
          ".";
 }
 
@@ -130,7 +132,7 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
   claim.statement = "The projections are block-diagonal over input dimensions.";
   claim.effect_name =
       "share of the squared weights in the diagonal blocks (1: block-diagonal; chance 1/h); mean "
-      "over projections and layers, interval: central 95 % of them";
+      "and central 95 % over projections and layers";
 
   const std::vector<double> energy = finite_values(group.values("block_energy").values);
   // Keys and values have a block for each group, queries and outputs one for each head.
@@ -147,8 +149,9 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
   claim.evidence =
       "Mean block energy " + decimals(claim.effect.value, 4) + ", chance " + decimals(chance, 4) +
       ", largest " + decimals(*std::ranges::max_element(energy), 4) + "." +
-      permutation_text(group, settings.n_null) + " Holds when the interval lies above " +
-      decimals(block_diagonal_energy, 1) + ", does not hold when below, else undecided.";
+      permutation_text(group, settings.n_null) + " The claim holds when the interval lies above " +
+      decimals(block_diagonal_energy, 1) +
+      ", fails when it lies below, and is undecided otherwise.";
   return claim;
 }
 

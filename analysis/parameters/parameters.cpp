@@ -32,13 +32,12 @@ const char* const radford_2019 = "Radford et al. 2019";
 const VariableTable variables{
     Declaration::count(
         "count", "component",
-        "Parameters of the complete model that the config describes; attention_q, k, v, o are "
-        "weights, attention_bias their biases; a tied unembedding counts once, as "
-        "token_embedding",
+        "Parameters of the complete model by its config; attention_q, k, v and o are weights, "
+        "attention_bias is the biases; a tied unembedding counts once, as token_embedding",
         radford_2019),
     Declaration::count(
         "count_held", "component",
-        "Parameters that the model file holds; fewer than count in an attention-only file",
+        "Parameters in the model file; fewer than count if the file holds attention weights only",
         radford_2019),
     Declaration::count(
         "architecture_parameters", "architecture scheme",
@@ -63,10 +62,9 @@ const VariableTable variables{
         "them",
         vaswani_2017),
     {"block_energy", "projection layer", "1",
-     "Share of the squared weights in the diagonal blocks, the projection (input x output) seen as "
-     "h x h equal blocks, one for each head, or of keys and values one for each group of heads "
-     "that "
-     "shares them; chance is 1/h"},
+     "Share of the squared weights that lies in the diagonal blocks, when the projection (input x "
+     "output) is cut into h x h equal blocks; h is the number of heads, for keys and values the "
+     "number of groups of heads that share them; chance is 1/h"},
     {"block_energy_null_mean", "projection layer", "1",
      "Mean of block_energy over {n_null} seeded permutations of the input rows"},
     {"block_energy_null_std", "projection layer", "1",

@@ -128,10 +128,9 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   claim.number = 17;
   claim.statement = "Heads whose weights compose feed each other on tasks.";
   claim.effect_name =
-      "rank correlation of composition in the weights and integrated effect of the edge, less "
-      "that of heads relabelled at random; mean over tasks that the model is shown to do and "
-      "queries, keys and "
-      "values";
+      "rank correlation between composition in the weights and integrated effect of the edge, "
+      "minus the correlation with heads permuted at random; mean over queries, keys, values and "
+      "the tasks that the model is shown to do";
   claim.source = "Elhage et al. 2021; Wang et al. 2022";
   if (n_counted == 0) {
     claim.evidence = "Cannot be told: the model is not shown to do any of the tasks.";
@@ -155,9 +154,9 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   claim.evidence = "The correlation is largest, " + decimals(*best, 2) + ", on " +
                    spaced(group.labels("task")[place[0]]) + " by " +
                    std::vector<std::string>{"queries", "keys", "values"}[place[1]] +
-                   ". Heads are relabelled at random within their layers, alike for all tasks and "
-                   "for queries, keys and values, so that neither what layers have in common "
-                   "counts nor that edges share heads.";
+                   ". Heads are permuted at random within their layers, in the same way for all "
+                   "tasks and for queries, keys and values. So differences between layers and "
+                   "heads shared by edges do not count.";
   group.claims.push_back(std::move(claim));
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t most_tasks = 12, most_graph_edges = 100;
 
 const char* const path_panels =
-    " The first tasks that the model is shown to do, at most 12 and in whole rows.";
+    " Panels: the first tasks that the model is shown to do, at most 12 in full rows.";
 
 /// Tasks whose circuit is known, the first ones.
 std::vector<std::size_t> tasks_with_circuits(const ResultsGroup& group) {
@@ -217,7 +217,9 @@ Series gradient_exact_points(const ResultsGroup& group, std::size_t task, const 
   return points;
 }
 
-Figure first_order_exact_figure(const ResultsGroup& group, const std::vector<std::size_t>& tasks) {
+/// Nothing where no edge was ablated exactly.
+std::optional<Figure> first_order_exact_figure(const ResultsGroup& group,
+                                               const std::vector<std::size_t>& tasks) {
   std::vector<ChartPanel> panels;
   for (const std::size_t task : tasks) {
     Series first_order =
@@ -230,17 +232,18 @@ Figure first_order_exact_figure(const ResultsGroup& group, const std::vector<std
     integrated.label = "integrated gradients";
     panels.push_back({task_name(group, task), {std::move(integrated), std::move(first_order)}});
   }
+  if (panels.empty()) return std::nullopt;
   panels.resize(panels_in_whole_rows(panels.size()));
-  if (panels.empty()) panels.emplace_back();
-  return {
+  return Figure{
       .name = "paths_first_order_exact",
       .group = group.name,
       .title = "Effects of edges from gradients against exact ones",
-      .caption = std::string("Each point is an edge, of those with the largest integrated effect. "
-                             "Across: its effect on the margin by gradients, over all pairs. "
-                             "Up: the change of the margin when this edge alone is ablated, "
-                             "with its 95 % interval over pairs. The three largest are named.") +
-                 path_panels,
+      .caption =
+          std::string("Each point is an edge; the edges with the largest integrated effects are "
+                      "shown. Across: the edge's effect on the margin by gradients, over all "
+                      "pairs. Up: the change of the margin when this edge alone is ablated, "
+                      "with its 95 % interval over pairs. The three largest are named.") +
+          path_panels,
       .source = "Goldowsky-Dill et al. 2023; Syed et al. 2023; Hanna et al. 2024",
       .content = Chart{.panels = std::move(panels),
                        .x_title = "effect by gradients (nats per pair)",
@@ -281,7 +284,7 @@ std::vector<Figure> paths_figures(const Results& results) {
   }
   if (!tasks.empty()) {
     figures.push_back(faithfulness_figure(group, tasks));
-    figures.push_back(first_order_exact_figure(group, tasks));
+    if (auto figure = first_order_exact_figure(group, tasks)) figures.push_back(*std::move(figure));
   }
   if (group.has("composition_correlation")) figures.push_back(paths_composition_figure(group));
   return figures;

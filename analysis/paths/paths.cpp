@@ -41,9 +41,9 @@ const AnalysisInfo paths_info{
     .name = "paths",
     .title = "Which heads feed which",
     .purpose =
-        "How much less a model prefers the better side of minimal pairs when one part of it does "
-        "not read another: every edge by integrated gradients, the largest exactly, and how few "
-        "edges do a task.",
+        "Measures how the margin on minimal pairs changes when one part of the model no longer "
+        "reads another: for every edge by integrated gradients, for the largest edges exactly. "
+        "Finds how few edges keep the margin.",
     .source =
         "Wang et al. 2022, Interpretability in the Wild; Goldowsky-Dill et al. 2023, Localizing "
         "Model Behavior with Path Patching; Hanna et al. 2024, Have Faith in Faithfulness; Syed et "

@@ -17,31 +17,30 @@ struct PathsOptions {
 
   void declare(OptionTable& option) {
     option(n_step, {"paths-steps", "M",
-                    "passes over which the gradients of edges are averaged, between the tokens' "
-                    "mean embedding and the tokens (integrated gradients); 1: first order alone"})
+                    "number of passes for integrated gradients: the effect of an edge is its mean "
+                    "gradient over this many inputs from the mean embedding to the tokens; 1: "
+                    "first-order effects only"})
         .most = 1000;
     option(n_exact, {"paths-exact", "N",
-                     "number of edges of each task, the largest by their integrated effect, to "
-                     "ablate exactly"});
-    option(ablation,
-           {"paths-ablation", "KIND",
-            "what replaces the output of a node where an edge is ablated: zero; mean, its "
-            "mean over the task's tokens; or position_mean, its mean at the token's "
-            "position, on tasks whose sides are all as long and have at most 64 tokens, "
-            "else as mean"})
+                     "number of edges to ablate exactly in each task; the edges with the largest "
+                     "integrated effects are taken"});
+    option(ablation, {"paths-ablation", "KIND",
+                      "what replaces the output of a node when an edge is ablated: zero; mean, the "
+                      "node's mean over the task's tokens; or position_mean, the node's mean at "
+                      "the token's position. position_mean needs tasks whose sides all have the "
+                      "same length, at most 64 tokens; other tasks use mean"})
         .choices = {"zero", "mean", "position_mean"};
-    option(n_pair,
-           {"paths-pairs", "N",
-            "number of pairs of each task, spread evenly, to ablate edges exactly and to run "
-            "circuits on; effects by gradients are of all pairs",
-            "all"});
+    option(n_pair, {"paths-pairs", "N",
+                    "number of pairs of each task, spread evenly, on which edges are ablated "
+                    "exactly and circuits are run; gradients use all pairs",
+                    "all"});
     option(ordering, {"paths-ordering", "FILE",
-                      "circuit_TASK.json of another tool, whose edges are also kept in its order, "
-                      "largest score first, on this task",
+                      "circuit_TASK.json of another tool; the run also measures how faithful its "
+                      "edges are, taken largest score first",
                       "none"});
     option(n_repeated, {"paths-repeated", "N",
-                        "number of pairs of the task of repeated random tokens, which is added to "
-                        "those of --tasks; 0: none"});
+                        "number of pairs for a task of repeated random tokens, which is added to "
+                        "the tasks of --tasks; 0: no such task"});
   }
   /// Passes over which gradients are averaged.
   std::uint64_t n_gradient_step() const { return std::max<std::uint64_t>(1, n_step); }

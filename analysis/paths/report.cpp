@@ -36,12 +36,12 @@ std::string circuit_sentence(const ResultsGroup& group, std::size_t task) {
   const Estimate margin = group.variable("margin").estimate(task),
                  of_edges = group.variable("edge_margin").estimate(task);
   if (std::isnan(group.values("circuit_edges_90")(task))) {
-    return "the margin does not depend on the edges: of " + margin_text(margin) +
-           ", all edges together add " + margin_text(of_edges);
+    return "the margin (" + margin_text(margin) +
+           ") does not depend on the edges: all edges together add " + margin_text(of_edges);
   }
   return circuit_text(group, task) + " of " + number_text(n_all_edges(group), 0) +
-         " edges keep 90 % of the margin (" + margin_text(margin) + "); pruned, " +
-         number_text(group.values("circuit_edges_pruned")(task), 0) + " keep " +
+         " edges keep 90 % of the margin (" + margin_text(margin) + "); after pruning, " +
+         number_text(group.values("circuit_edges_pruned")(task), 0) + " edges keep " +
          share_text(group.variable("faithfulness_pruned").estimate(task)) +
          " on pairs that pruning has not seen";
 }
@@ -58,14 +58,15 @@ std::string given_text(const ResultsGroup& group, std::size_t task) {
   const Estimate given = group.variable("faithfulness_given").estimate(task * steps.size() + step);
   if (std::isnan(given.value)) return "";
   const std::size_t integrated = task * group.dimension("order").size() * steps.size() + step;
-  return "; in the order of the file of --paths-ordering " + number_text(steps[step], 0) +
-         " edges keep " + share_text(given) + ", by integrated gradients " +
+  return "; the first " + number_text(steps[step], 0) +
+         " edges in the order of --paths-ordering keep " + share_text(given) +
+         ", in the order of integrated gradients " +
          share_text(group.variable("faithfulness").estimate(integrated));
 }
 
 /// `recurring name: 310 (interval 250 to 402) of 3046 edges keep 90 % of the margin (3.2 nats,
-/// interval 2.9 to 3.5); 41 of 50 ablated exactly change it by at least 1 %; strongest between
-/// heads L0H4 → L3H3 by keys (-0.85 nats, interval -1.1 to -0.6).`
+/// interval 2.9 to 3.5); 41 of 50 edges ablated exactly change the margin by at least 1 % (q <
+/// 0.05); strongest between heads L0H4 → L3H3 by keys (-0.85 nats, interval -1.1 to -0.6).`
 std::string task_line(const ResultsGroup& group, std::size_t task) {
   const std::string name = task_name(group, task);
   const double n_pair = group.values("n_pair")(task);
@@ -78,18 +79,21 @@ std::string task_line(const ResultsGroup& group, std::size_t task) {
   const std::size_t n_edge = group.dimension("edge").size();
   const std::vector<std::string>& nodes = group.texts("edge_node");
   const auto first = nodes.begin() + static_cast<std::ptrdiff_t>(task * n_edge);
-  const auto n_empty = std::count(first, first + static_cast<std::ptrdiff_t>(n_edge), "");
-  return name + ": " + circuit_sentence(group, task) + given_text(group, task) + "; " +
-         std::to_string(circuit_of(group, task).size()) + " of " +
-         std::to_string(n_edge - static_cast<std::size_t>(n_empty)) +
-         " ablated exactly change it by at least " + percent(least_circuit_share) + " (q < 0.05)" +
+  const std::size_t n_ablated =
+      n_edge -
+      static_cast<std::size_t>(std::count(first, first + static_cast<std::ptrdiff_t>(n_edge), ""));
+  const std::string text = name + ": " + circuit_sentence(group, task) + given_text(group, task);
+  if (n_ablated == 0) return text + "; no single edge has an effect with q < 0.05.";
+  return text + "; " + std::to_string(circuit_of(group, task).size()) + " of " +
+         count_text(n_ablated, "edge") + " ablated exactly change the margin by at least " +
+         percent(least_circuit_share) + " (q < 0.05)" +
          (strongest.empty() ? "" : "; strongest between heads " + strongest) + ".";
 }
 
 constexpr const char* what_tasks_need =
-    "By task: from how many edges on, the largest first, 90 % of the margin is kept, and what "
+    "For each task: how many edges, largest effect first, keep 90 % of the margin, and which "
     "single "
-    "edges change it. More than a fifth of all edges are not sparse.";
+    "edges change the margin. A circuit with more than a fifth of all edges is called not sparse.";
 
 TaskTable circuit_table(const ResultsGroup& group) {
   TaskTable table{{"edges for 90 % of the margin", "strongest between heads"}, {}};
@@ -110,7 +114,9 @@ std::string paths_found(const ResultsGroup& group) {
     if (std::isnan(fewest(task))) continue;
     if (!sparsest || fewest(task) < fewest(*sparsest)) sparsest = task;
   }
-  if (!sparsest) return "No task has a circuit: the model is not shown to do one that edges carry.";
+  if (!sparsest) {
+    return "No task has a circuit: the model is shown to do no task whose margin depends on edges.";
+  }
   return "The smallest circuit is that of " + task_name(group, *sparsest) + ": " +
          circuit_sentence(group, *sparsest) + ".";
 }
@@ -125,7 +131,7 @@ std::vector<std::string> task_lines(const ResultsGroup& group) {
 
 std::string paths_summary(const ResultsGroup& group) {
   return "An edge runs from a part of the model that writes to the residual stream to a later one "
-         "that reads it; a head reads by queries, keys and values apart.\n" +
+         "that reads it; a head reads by queries, keys or values.\n" +
          joined(task_lines(group), "\n");
 }
 

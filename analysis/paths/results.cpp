@@ -31,100 +31,101 @@ const char* const by_pairs = "pairs resampled";
 const VariableTable path_variables{
     Declaration::count("n_pair", "task", "pairs run"),
     Declaration::count("n_pair_exact", "task",
-                       "pairs on which edges are ablated exactly and circuits run, spread evenly"),
+                       "pairs, spread evenly over the task, on which edges are ablated exactly and "
+                       "circuits are run"),
     {"accuracy", "task", "1", "share of pairs with a margin above 0",
      std::string(warstadt) + "; interval: Wilson 1927", by_pairs},
     {"margin", "task", "nats per pair",
      "mean over pairs of the log probability of the good side minus that of the bad side", warstadt,
      by_pairs},
-    Declaration::flag("can_do", "task", {"no", "yes"},
-                      "whether the model is shown to do the task: the intervals of accuracy and "
-                      "margin lie above one "
-                      "half and 0; only then is its circuit looked for"),
+    Declaration::flag(
+        "can_do", "task", {"no", "yes"},
+        "whether the model is shown to do the task: the interval of accuracy lies above 0.5 and "
+        "the interval of margin above 0; only such tasks have a circuit"),
     Declaration::flag("replaced_by_position", "task", {"no", "yes"},
-                      "whether an ablated edge carries the node's mean at the token's position: "
-                      "--paths-ablation position_mean, and all sides of the task have one length "
-                      "of at most 64 tokens"),
+                      "whether an ablated edge carries the node's mean at the token's position; "
+                      "yes with --paths-ablation position_mean if all sides of the task have the "
+                      "same length, at most 64 tokens"),
     {"edge_first_order", "task node port", "nats per pair",
-     "first-order effect on the margin of ablating the edge from a node to a port: mean over pairs "
-     "of the sum over tokens of (what replaces the node's output - the output) times the gradient "
-     "of the margin by what the port reads, through the port's layer norm; {replaced}; no value "
-     "where no edge runs",
+     "first-order estimate of how the margin changes when the edge from a node to a port is "
+     "ablated: (replacement - output of the node) times the gradient of the margin at the port, "
+     "taken through the port's layer norm; summed over tokens, mean over pairs; {replaced}; no "
+     "value where there is no edge",
      attribution_patching},
     {"edge_integrated", "task node port", "nats per pair",
-     "effect on the margin of ablating the edge by integrated gradients: as edge_first_order, with "
-     "the gradient averaged over passes {steps}, whose token embeddings after position 0 are mean "
-     "+ "
-     "share (token - mean), mean over the task's tokens after position 0; {replaced}; no value "
-     "where no edge runs",
+     "estimate by integrated gradients of how the margin changes when the edge is ablated: as "
+     "edge_first_order, but the gradient is the mean over passes with shares {steps}; in a pass "
+     "each token embedding after position 0 is mean + share (embedding - mean), where mean is "
+     "taken over the task's tokens after position 0; {replaced}; no value where there is no edge",
      integrated_gradients},
     {"edge_p", "task node port", "probability",
-     "two-sided p-value of edge_integrated, by a paired t-test over pairs, whose variance "
-     "includes float32's rounding of the margin",
+     "two-sided p-value of edge_integrated: paired t-test over pairs, with a variance that "
+     "includes the float32 rounding of the margin",
      "Student 1908"},
     {"edge_q", "task node port", "probability", "edge_p adjusted over all edges of the task",
      "Benjamini & Hochberg 1995"},
     {"edge_node", "task edge", "1",
-     "node that the edge runs from; edges with edge_q < 0.05, largest |edge_integrated| first; "
-     "empty where there are fewer"},
-    {"edge_port", "task edge", "1", "port that the edge runs to"},
+     "node that the edge comes from, for the edges ablated exactly: those with edge_q < 0.05, "
+     "largest |edge_integrated| first; empty where a task has fewer edges"},
+    {"edge_port", "task edge", "1", "port that the edge leads to, for the edges of edge_node"},
     {"edge_change", "task edge", "nats per pair",
-     "mean margin with this edge alone ablated minus that of the whole model: the port reads the "
-     "residual stream with the node's output replaced, all else flows on; {replaced}",
+     "mean margin with only this edge ablated minus the mean margin of the whole model: the port "
+     "reads the residual stream with the node's output replaced, and all other ports read it "
+     "unchanged; {replaced}",
      path_patching, by_pairs},
     {"edge_change_p", "task edge", "probability",
-     "two-sided p-value of edge_change, by a paired t-test over pairs, whose variance includes "
-     "float32's rounding of the margin",
+     "two-sided p-value of edge_change: paired t-test over pairs, with a variance that includes "
+     "the float32 rounding of the margin",
      "Student 1908"},
     {"edge_change_q", "task edge", "probability",
-     "edge_change_p adjusted over the task's edges ablated exactly", "Benjamini & Hochberg 1995"},
+     "edge_change_p adjusted over the edges of the task that are ablated exactly",
+     "Benjamini & Hochberg 1995"},
     {"edge_rank_correlation", "task method", "1",
-     "Spearman's rank correlation of edge_first_order or edge_integrated with edge_change over the "
-     "edges ablated exactly",
+     "Spearman's rank correlation between an estimate (edge_first_order or edge_integrated) and "
+     "edge_change, over the edges ablated exactly",
      "Syed et al. 2023; Hanna et al. 2024"},
     {"faithfulness", "task order step", "1",
-     "(margin with the first edges of an order kept and all others ablated - margin with none "
-     "kept) / (margin with all - margin with none); edges by |edge_integrated| or "
-     "|edge_first_order|, largest first, or in seeded random order; step is the number of edges "
-     "kept; {replaced}; no value if the model "
-     "is not shown to do the task (can_do)",
+     "share of the margin that the first `step` edges of an order keep when all other edges are "
+     "ablated: (margin with these edges - margin with no edge) / (margin with all edges - margin "
+     "with no edge); orders: largest |edge_integrated| first, largest |edge_first_order| first, or "
+     "seeded random; {replaced}; no value if the model is not shown to do the task (can_do)",
      circuit_discovery, by_pairs},
     {"faithfulness_given", "task step", "1",
-     "faithfulness with the edges in the order of the file of --paths-ordering, largest |score| "
-     "first; {replaced}; no value for tasks that the file is not of, or if the model is not shown "
-     "to do the task (can_do)",
+     "faithfulness of the edges in the order that the file of --paths-ordering gives, largest "
+     "|score| first; {replaced}; no value for tasks without such a file, or if the model is not "
+     "shown to do the task (can_do)",
      circuit_discovery, by_pairs},
     {"edge_margin", "task", "nats per pair",
-     "margin with all edges minus margin with none; {replaced}; no value if the model is not shown "
-     "to do the task (can_do)",
+     "margin with all edges minus margin with no edge; {replaced}; no value if the model is not "
+     "shown to do the task (can_do)",
      circuit_discovery, by_pairs},
     {"circuit_edges_90", "task", "count",
-     "smallest number of edges, the largest by |edge_integrated|, from which on faithfulness "
-     "stays at 0.9 or more: at the steps, and at the numbers between and beyond that four rounds "
-     "try; the interval keeps the order of the edges; no value unless the interval of edge_margin "
-     "lies above 0",
+     "smallest number of edges, largest |edge_integrated| first, from which faithfulness stays at "
+     "0.9 or more; checked at the steps and at the further numbers that four rounds of search try; "
+     "the interval keeps the order of the edges; no value unless the interval of edge_margin lies "
+     "above 0",
      circuit_discovery, by_pairs},
     {"circuit_edges_pruned", "task", "count",
-     "edges of the circuit of circuit_edges_90 that are left when parts are dropped by exact "
-     "checks "
-     "on even pairs of those run, until none of ten random parts can go without losing a hundredth "
-     "of edge_margin or the rest of its 0.9; no value without circuit_edges_90",
+     "edges left when the circuit of circuit_edges_90 is pruned on the even-numbered pairs: parts "
+     "of the circuit are dropped if an exact run then loses at most a hundredth of edge_margin and "
+     "still keeps 0.9 of edge_margin; pruning ends when none of ten random parts can be dropped; "
+     "no value without circuit_edges_90",
      circuit_discovery},
     {"faithfulness_pruned", "task", "1",
-     "faithfulness of the edges of circuit_edges_pruned on the odd pairs, which pruning has not "
-     "seen; {replaced}",
+     "faithfulness of the pruned circuit (circuit_edges_pruned) on the odd-numbered pairs, which "
+     "pruning has not seen; {replaced}",
      circuit_discovery, by_pairs},
     {"edge_in_circuit", "task node port", "1",
-     "1 for the edges of circuit_edges_pruned, 0 for others; no value where no edge runs, or "
-     "without circuit_edges_90"},
+     "1 for the edges of the pruned circuit (circuit_edges_pruned), 0 for other edges; no value "
+     "where there is no edge, or without circuit_edges_90"},
     {"composition_correlation", "task kind", "1",
-     "Spearman's rank correlation, over edges from a head to queries, keys or values of heads of "
-     "later layers, between composition in the weights (circuits/composition) and "
-     "|edge_integrated|",
+     "Spearman's rank correlation between composition in the weights (circuits/composition) and "
+     "|edge_integrated|, over edges from a head to the queries, keys or values of a head in a "
+     "later layer",
      "Elhage et al. 2021; Hanna et al. 2024"},
     {"composition_correlation_p", "task kind", "probability",
-     "one-sided p-value of composition_correlation: share of random relabellings of the heads "
-     "within their layers, in the weights alone, whose correlation is as large"},
+     "one-sided p-value of composition_correlation: share of random permutations of the heads "
+     "within each layer, applied to the weights alone, whose correlation is at least as large"},
 };
 
 namespace {
@@ -263,16 +264,16 @@ class PathsBuilder {
   /// A declaration that says what replaces a node's output.
   Declaration replaced(const char* name) const {
     if (options_.ablation == "zero")
-      return path_variables[name].with("replaced", "replaced by zero");
+      return path_variables[name].with("replaced", "the replacement is zero");
     const std::string mean =
-        "replaced by the node's mean over the tokens of the task's good and bad sides, position 0 "
-        "left out";
+        "the replacement is the node's mean over the tokens of the task's good and bad sides, "
+        "without position 0";
     return path_variables[name].with(
         "replaced", options_.ablation == "mean"
                         ? mean
                         : mean +
-                              ", or where replaced_by_position says so by its mean over the "
-                              "sides' tokens at the same position");
+                              "; on tasks with replaced_by_position the replacement is the node's "
+                              "mean at the token's position");
   }
   void add_replaced(const char* name, const auto&... values) {
     group_.add(replaced(name), values...);

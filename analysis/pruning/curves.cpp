@@ -96,12 +96,13 @@ Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
                       " of the baseline loss";
   claim.effect = group.variable("prunable_share").estimate(i);
   claim.verdict = verdict_of(claim.effect, Side::at_least, many);
-  claim.evidence = percent(claim.effect.value) +
-                   " of the heads can go, by the better of two informed orders made and chosen on "
-                   "documents of even number, before the loss of those of odd number exceeds " +
-                   percent(1 + tolerance) +
-                   " of the baseline. It holds when the interval lies at or above " +
-                   percent(many) + ", fails when below.";
+  claim.evidence =
+      percent(claim.effect.value) +
+      " of the heads can be pruned before the loss on odd-numbered documents exceeds " +
+      percent(1 + tolerance) +
+      " of the baseline. Even-numbered documents make and choose the order, the better "
+      "of two. The claim holds when the interval lies at or above " +
+      percent(many) + " and fails when it lies below.";
   return claim;
 }
 

@@ -41,10 +41,9 @@ Figure ablation_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "Loss increase when one head is ablated",
           .caption =
-              "Mean loss with one head ablated minus the loss of the whole "
-              "model, nats per token, by ablation, each on a scale of its own. A dot marks a head "
-              "whose 95 % interval "
-              "includes zero. The scale is centred at zero if without some head the loss falls.",
+              "Mean loss with one head ablated minus the loss of the whole model, nats per token; "
+              "each kind of ablation has its own scale. A dot marks a head whose 95 % interval "
+              "includes zero. The scale is centred at zero if ablating some head lowers the loss.",
           .source = michel,
           .content = std::move(map)};
 }
@@ -98,12 +97,11 @@ Figure curve_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "Loss as heads are pruned",
           .caption =
-              "Mean loss with a growing share of heads set to zero, in "
-              "ascending order of ablation loss, of layer-normalized "
-              "first-order importance, and in random order (mean of 5 orders; "
-              "band: one standard deviation, cut at the whole model's loss). Documents of even "
-              "number make the orders, those of odd number score them. The right panel is the "
-              "beginning of the left one on a scale of its own.",
+              "Mean loss when a growing share of heads is set to zero, in ascending order of "
+              "ablation loss, in ascending order of layer-normalized first-order importance, and "
+              "in random order (mean of 5 orders; band: one standard deviation, cut at the whole "
+              "model's loss). Even-numbered documents make the orders; odd-numbered documents "
+              "measure the loss. The right panel enlarges the beginning of the left panel.",
           .source = michel,
           .content = Chart{.panels = {curve_panel(group, "all heads", 1),
                                       curve_panel(group, "the first 20 %, enlarged", 0.2)},
@@ -139,14 +137,12 @@ Figure importance_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "First-order importance against ablation",
           .caption =
-              "Each point is a head; up, the loss increase measured when it is set to zero, with "
-              "its 95 % interval. Across, left: the importance of Michel et al., the mean over "
-              "documents of |sum of z.g|; right: signed importance, the loss increase that the "
-              "gradient predicts; on the grey line the prediction would be exact. The left "
-              "importance has "
-              "no sign and predicts no increase, so it has no such line. ρ: Spearman's rank "
-              "correlation. The six heads furthest out are "
-              "named.",
+              "Each point is a head. Up: the measured loss increase when the head is set to zero, "
+              "with its 95 % interval. Across, left panel: the importance of Michel et al., the "
+              "mean over documents of |sum of z.g|; it has no sign and predicts no increase. "
+              "Across, right panel: signed importance, the loss increase that the gradient "
+              "predicts; on the grey line the prediction is exact. ρ: Spearman's rank correlation. "
+              "The six heads furthest out are named.",
           .source = michel,
           .content = Chart{.panels = {absolute, prediction},
                            .x_title = "importance (nats per token)",

@@ -22,7 +22,8 @@ const AnalysisInfo pruning_info{
     .name = "pruning",
     .title = "Head pruning",
     .purpose =
-        "The loss when a head is ablated, its first-order prediction, and how many heads can go.",
+        "Measures the loss increase when a head is ablated, its first-order prediction, and how "
+        "many heads can be pruned.",
     .source =
         "Michel et al. 2019, Are Sixteen Heads Really Better than One?; Voita et al. 2019, "
         "Analyzing Multi-Head Self-Attention",

@@ -11,16 +11,15 @@ struct PruningOptions {
   std::uint64_t n_ablate = 0;     ///< 0: all of those
 
   void declare(OptionTable& option) {
-    option(n_document,
-           {"prune-documents", "N",
-            "number of documents, spread evenly over the corpus, to ablate heads on; each costs "
-            "several forward passes per head",
-            "all"});
+    option(n_document, {"prune-documents", "N",
+                        "number of documents, spread evenly over the corpus, on which heads are "
+                        "ablated; each document costs several forward passes per head",
+                        "all"});
     option(n_ablate,
            {"ablate-documents", "N",
-            "number of those documents, spread evenly, to ablate heads on exactly; with fewer than "
-            "--prune-documents the gradient predicts the increase on all of them, and regression "
-            "combines both, with intervals that count both",
+            "number of the --prune-documents on which heads are ablated exactly. If fewer, a "
+            "gradient predicts the loss increase on all of them, and regression combines "
+            "prediction and exact increase; the intervals include the error of both",
             "all"});
   }
   std::uint64_t n_document_used(std::uint64_t of_corpus) const {

@@ -21,10 +21,10 @@ std::string one_head_line(const ResultsGroup& group) {
   const double n_interval = group.values("n_interval")(0);
   if (n_interval == 0) {
     return text +
-           " Which heads can go without a measurable increase cannot be told: there are no "
-           "intervals.";
+           " Without intervals the run cannot tell which heads can be pruned without a measurable "
+           "increase.";
   }
-  return text + " Heads that can each go without a measurable increase: " +
+  return text + " Heads that can each be pruned without a measurable increase: " +
          number_text(group.values("n_harmless")(0), 0) + " of " + number_text(n_interval, 0) + ".";
 }
 
@@ -33,12 +33,13 @@ std::string matter_text(const ResultsGroup& group) {
   const std::optional<std::size_t> most = largest(cost.values);
   if (!most) return "";
   const std::string text = head_text(*most, cost.shape[1]) +
-                           " matters most: without it the loss rises by " +
+                           " matters most: without this head the loss rises by " +
                            number_text(cost.values[*most], 3) + " nats.";
   const double n_interval = group.values("n_interval")(0);
   if (n_interval == 0) return text;
   return text + " " + number_text(group.values("n_harmless")(0), 0) + " of " +
-         number_text(n_interval, 0) + " heads can each go without measurable loss.";
+         number_text(n_interval, 0) +
+         " heads can each be pruned without a measurable loss increase.";
 }
 
 std::string many_heads_line(const ResultsGroup& group) {
@@ -46,10 +47,9 @@ std::string many_heads_line(const ResultsGroup& group) {
   const Array& share = group.values("prunable_share");
   std::string text;
   for (std::size_t i = 0; i < share.size(); ++i) {
-    text += text.empty() ? "Taken together, the least important first, " + percent(share(i)) +
-                               " of the heads can go before the loss rises by "
-                         : ", and " + percent(share(i)) + " before it rises by ";
-    text += percent(group.dimension("tolerance").values[i]);
+    text += (text.empty() ? "Heads that can be pruned together, least important first: " : ", ") +
+            percent(share(i)) + " with a loss increase of at most " +
+            percent(group.dimension("tolerance").values[i]);
   }
   return text + ".";
 }
@@ -60,19 +60,19 @@ std::string phases_line(const ResultsGroup& group) {
   const double n_ablated = group.scalar("n_document_ablated"),
                n_first_order = group.scalar("n_document_first_order");
   if (n_ablated == n_first_order) return "";
-  std::string text = "Heads were ablated on " + number_text(n_ablated, 0) + " documents; on " +
-                     number_text(n_first_order, 0) +
-                     " the gradient predicted what that costs, and regression combined both";
+  std::string text = "Heads were ablated on " + number_text(n_ablated, 0) +
+                     " documents. The gradient predicted the loss increase on " +
+                     number_text(n_first_order, 0) + " documents, and regression combined both";
   const std::vector<double> r2 = finite_values(group.values("first_order_r2").values);
   if (r2.empty()) return text + ".";
   const double median = arma::median(arma::vec(r2));
   // The variance of the estimate is s2 (1 - r2) / n_ablated + s2 r2 / n_first_order.
   const double as_good_as = 1 / ((1 - median) / n_ablated + median / n_first_order);
-  return text + ". From document to document they agree with a median r² over heads of " +
-         decimals(median, 2) + ": by this r² the standard errors are those of ablation on " +
+  return text + ". Prediction and ablation agree over documents with r² = " + decimals(median, 2) +
+         " (median over heads); with this r² the standard errors are those of ablation on " +
          number_text(std::floor(as_good_as), 0) +
-         " documents. The intervals are about all text of which the documents are a sample, not "
-         "about these documents alone.";
+         " documents. The intervals hold for all text that the documents are a sample of, not only "
+         "for these documents.";
 }
 
 Description description(const Results& results) {
@@ -109,7 +109,7 @@ std::string loss_warning(const ResultsGroup& group, std::uint64_t d_vocab) {
   const double chance = std::log(static_cast<double>(d_vocab));
   if (!(loss > chance)) return "";
   return "the loss of " + number_text(loss, 3) + " nats per token is above " +
-         number_text(chance, 3) + ", that of guessing among the " + std::to_string(d_vocab) +
+         number_text(chance, 3) + ", the loss of guessing among the " + std::to_string(d_vocab) +
          " tokens: tokenizer, corpus or model may be the wrong one.";
 }
 

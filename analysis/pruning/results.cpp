@@ -165,13 +165,13 @@ void add_direct_effects(const DocumentRows& rows, const ModelConfig& config,
 std::string harmless_text(const ResultsGroup& group) {
   const double n_interval = group.values("n_interval")(0);
   if (n_interval == 0) {
-    return "Which heads can be set to zero without a loss increase cannot be told: there are no "
-           "intervals, which take at least " +
+    return "Without intervals the run cannot tell which heads can be set to zero without a loss "
+           "increase; intervals take at least " +
            std::to_string(least_documents) + " documents and " + std::to_string(least_resamples) +
            " resamples.";
   }
   return number_text(group.values("n_harmless")(0), 0) + " of " + number_text(n_interval, 0) +
-         " heads can each be set to zero without a loss increase distinguishable from none.";
+         " heads can each be set to zero without a measurable loss increase.";
 }
 
 /// The loss over all documents, and over those whose heads were ablated if these are fewer.
@@ -187,9 +187,9 @@ std::string loss_text(const ResultsGroup& group, const DocumentRows& rows) {
   }
   const auto n_first_order = static_cast<std::size_t>(group.scalar("n_document_first_order"));
   if (n_read != n_first_order) {
-    text += "; on the " + std::to_string(n_first_order) + " of them, spread evenly, on which " +
+    text += ". On the " + std::to_string(n_first_order) + " documents, spread evenly, on which " +
             (rows.gradient_only.size() == 0 ? "heads were ablated" : "the gradient was taken") +
-            " it is " + baseline;
+            " the loss is " + baseline;
   }
   return text + ".";
 }
@@ -198,13 +198,13 @@ std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
   const Array &increase = group.values("loss_increase"),
               &correlation = group.values("importance_correlation");
   const std::size_t worst = largest(increase.part(0).values).value_or(0);
-  return loss_text(group, rows) + " The head whose removal costs most is " +
+  return loss_text(group, rows) + " The head that costs most to remove is " +
          head_text(worst, increase.shape[2]) + " (+" + number_text(increase.values[worst], 3) +
          " nats). " + harmless_text(group) +
-         " The importance of Michel et al., |sum of z.g| per example, ranks heads as zero ablation "
-         "does with a Spearman correlation of " +
-         decimals(correlation(1), 2) + "; the signed prediction of the loss increase with one of " +
-         decimals(correlation(2), 2) + ".";
+         " Spearman's correlation with the loss increase by zero ablation is " +
+         decimals(correlation(1), 2) +
+         " for the importance of Michel et al. (|sum of z.g| per example) and " +
+         decimals(correlation(2), 2) + " for the signed first-order prediction.";
 }
 
 /// A model that does worse than guessing is not read as it was trained: no claim is settled.

@@ -13,16 +13,15 @@ const char* const cochran_1977 = "Cochran 1977, Sampling Techniques, chapter 12"
 const char* const elhage_2021 = "Elhage et al. 2021";
 
 const std::string direct_effect =
-    "direct effect on the next token's logit minus the mean logit of the vocabulary, mean over "
-    "predicted tokens of the documents whose heads were ablated: what is written to the residual "
-    "stream, taken through the final LayerNorm with its scale held fixed and through W_U; ";
+    "direct effect on the next token's logit minus the vocabulary's mean logit: the output to the "
+    "residual stream, taken through the final LayerNorm (scale held fixed) and W_U; mean over "
+    "predicted tokens of the documents whose heads were ablated; ";
 
 const std::string curve_orders =
-    "; heads in ascending order of their zero-ablation loss increase (ablation), of their "
-    "layer-normalized per_example "
-    "importance (importance), or in random order, the mean of 5 seeded ones (random); step is "
-    "the share left out; documents of even number make the orders, those of odd number score "
-    "them";
+    "; orders: ascending loss increase by zero ablation (ablation), ascending layer-normalized "
+    "per_example importance (importance), or random, mean of 5 seeded orders (random); step is the "
+    "share of heads set to zero; even-numbered documents make the orders, odd-numbered documents "
+    "measure the loss";
 
 }  // namespace
 
@@ -34,42 +33,39 @@ const VariableTable& pruning_variables() {
        michel_2019, "{resampled}"},
       Declaration::count("n_document_ablated", "",
                          "documents whose heads were ablated, spread evenly over the corpus"),
-      Declaration::count(
-          "n_document_first_order", "",
-          "documents on which the gradient predicted what heads do: those whose heads were "
-          "ablated, and all others of the sample"),
+      Declaration::count("n_document_first_order", "",
+                         "documents on which the gradient predicted the loss increase: all "
+                         "documents of the sample"),
       {"loss", "", "nats per token",
        "mean negative log likelihood of a predicted token, all documents that were read",
        michel_2019, "documents (of a large corpus, 128 blocks of them) resampled"},
       Declaration::count("n_document", "", "documents that were read"),
       {"loss_increase", "ablation layer head", "nats per token",
-       "mean loss with one head ablated minus the baseline; zero: z set to 0; mean: z set to its "
-       "mean over the tokens of these documents, position 0 left out; resample: z of another "
-       "document at the same position of a piece, own z where no piece of another document is as "
-       "long{combined}",
+       "mean loss with one head ablated minus loss_baseline; zero: z is set to 0; mean: z is set "
+       "to its mean over the tokens of these documents, without position 0; resample: z is taken "
+       "from another document at the same position of a piece, and is unchanged where no other "
+       "document has a piece as long{combined}",
        std::string(michel_2019) + "{regression}", "{resampled}, in pairs with the baseline"},
       Declaration::count("n_interval", "ablation", "heads whose loss_increase has an interval"),
-      Declaration::count(
-          "n_harmless", "ablation",
-          "heads whose interval of loss_increase does not lie above 0: without them the "
-          "loss is not distinguishably higher"),
+      Declaration::count("n_harmless", "ablation",
+                         "heads whose interval of loss_increase does not lie above 0: ablating the "
+                         "head gives no measurable loss increase"),
       {"first_order_r2", "layer head", "1",
-       "squared correlation over the ablated documents, weighted by their predicted tokens, of the "
-       "loss increase of zero ablation and the increase that the gradient predicts; no value for "
-       "fewer than three documents",
+       "squared correlation, over the ablated documents, between the loss increase by zero "
+       "ablation and the increase that the gradient predicts; documents are weighted by their "
+       "number of predicted tokens; no value for fewer than three documents",
        cochran_1977},
       {"loss_all_but_one", "layer head", "nats per token",
        "mean loss with every other head of the layer set to zero",
        std::string(michel_2019) + ", table 2"},
       {"precision_error", "statistic", "1",
-       "error of loss_increase (zero) by the products in use against float32 products, for "
-       "{n_head} "
-       "heads spread evenly; median_relative: median over them of |error| / |increase|; "
-       "worst_of_typical: largest |error| / median over all heads of |increase|"},
+       "difference between loss_increase (zero) by the products in use and by float32 products, "
+       "for {n_head} evenly spread heads; median_relative: median of |error| / |increase| over "
+       "these heads; worst_of_typical: largest |error| / median |increase| over all heads"},
       {"importance", "variant layer head", "nats per token",
-       "mean over documents, g being the gradient of the document's mean loss by z: per_token sums "
-       "|z.g| over tokens, per_example is |sum of z.g|, signed is -(sum of z.g), the first-order "
-       "prediction of zero ablation",
+       "first-order importance, mean over documents, with g the gradient of the document's mean "
+       "loss with respect to z: per_token is the sum of |z.g| over tokens, per_example is |sum of "
+       "z.g|, signed is -(sum of z.g), the first-order prediction of zero ablation",
        michel_2019},
       {"importance_normalized", "variant layer head", "1",
        "importance, each layer's vector divided by its L2 norm",
@@ -88,7 +84,7 @@ const VariableTable& pruning_variables() {
       {"direct_effect_embedding", "", "logits",
        direct_effect + "of the token and position embeddings", elhage_2021},
       {"direct_effect_bias", "", "logits",
-       direct_effect + "of all b_O, with the constants of the final LayerNorm and the unembedding",
+       direct_effect + "of all b_O and the biases of the final LayerNorm and the unembedding",
        elhage_2021},
       {"direct_effect_total", "", "logits",
        direct_effect + "of the whole residual stream; the parts of heads, MLPs, embeddings and "
@@ -101,9 +97,9 @@ const VariableTable& pruning_variables() {
       {"curve_accuracy", "order step", "1",
        "share of tokens predicted as most probable" + curve_orders, michel_2019},
       {"prunable_share", "tolerance", "1",
-       "share of heads up to which they can be set to zero with a loss within (1 + tolerance) of "
-       "the whole model's, interpolated between the steps of curve, by the order of ablation and "
-       "importance that is better on documents of even number",
+       "largest share of heads that can be set to zero while the loss stays within (1 + tolerance) "
+       "times the loss of the whole model; interpolated between the steps of curve; uses the "
+       "order, ablation or importance, that is better on even-numbered documents",
        own_definition, "documents resampled"},
   };
   return variables;

@@ -52,10 +52,10 @@ Figure families_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "What each head attends by",
           .caption =
-              "For each head, by family of features, how much less of its attention beyond the "
-              "first token is explained on held-out documents by a model without the family, with "
-              "95 % intervals where there are any (documents resampled), and in grey the share "
-              "that the model with all features leaves unexplained. " +
+              "For each head and family of features: the share of the head's attention beyond the "
+              "first token that the model no longer explains on held-out documents when the family "
+              "is left out, with 95 % intervals where there are any (documents resampled). Grey: "
+              "the share that the model with all features leaves unexplained. " +
               std::string(heads.size() < explained.size()
                               ? "The heads that are explained best are drawn."
                               : "The heads that are explained best stand first."),
@@ -92,11 +92,11 @@ Figure plane_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "Positional or syntactic?",
           .caption =
-              "Each head by what position explains of its attention beyond the first token that no "
-              "other feature does (across), and what word class and syntax explain (up, their "
-              "gains added): deviance explained on held-out documents with all features less that "
-              "without the family. Heads near the corner below attend by neither. The ten heads "
-              "furthest from it are named.",
+              "Each point is a head. Across: what only position explains of the head's attention "
+              "beyond the first token. Up: what only word class and only syntax explain, added. "
+              "What a family explains: deviance explained on held-out documents by all features "
+              "minus deviance explained without the family. Heads near the lower left corner "
+              "attend by neither; the ten heads furthest from it are named.",
           .source = own_definition,
           .content = Chart{.panels = {{"", {std::move(heads)}, {}}},
                            .x_title = "gain of position",
@@ -151,12 +151,12 @@ Figure effect_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "Does the model of its attention keep what the head does?",
           .caption =
-              "Beside each head: how much the loss per token rises when its output is replaced by "
-              "its mean. Each head runs with its attention replaced by its model; the share of its "
-              "effect on the loss that stays, 1 - (L_A^ - L) / (L_mean - L), with 95 % intervals "
-              "(documents resampled; shares below -1 are drawn at -1). The next head's model, with "
-              "the head's own attention to the first token, is the control. Heads whose mean "
-              "ablation costs nothing measurable are left out.",
+              "Beside each head: the loss increase per token when the head's output is replaced by "
+              "its mean. The points show the share of this effect that stays when the head's "
+              "attention is replaced by a model of it, 1 - (L_A^ - L) / (L_mean - L), with 95 % "
+              "intervals (documents resampled; shares below -1 are drawn at -1). Control: the next "
+              "head's model, with the head's own attention to the first token. Heads without a "
+              "measurable effect are left out.",
           .source = own_definition,
           .content = std::move(chart)};
 }
@@ -181,12 +181,12 @@ Figure joint_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "The loss with many heads on their models",
           .caption =
-              "Loss per token with a share of all heads replaced at once: each head's attention by "
-              "the model of it with all features, or, for comparison, each head's output by its "
-              "mean. Both replace the same heads, first those whose model alone costs least. With "
-              "95 % intervals where there are any (documents resampled), on " +
+              "Loss per token when a share of all heads is replaced at once: each head's attention "
+              "by its model with all features, or, for comparison, each head's output by its mean. "
+              "Both lines replace the same heads, those with the cheapest model first. 95 % "
+              "intervals where there are any (documents resampled), on " +
               count_text(static_cast<std::size_t>(group.scalar("joint_documents")), "document") +
-              " that the order was not chosen on.",
+              " that were not used to choose the order.",
           .source = "after Hayes, Li & Andreas 2026",
           .content = Chart{.panels = {std::move(panel)},
                            .x_title = "share of all heads replaced",

@@ -101,8 +101,8 @@ std::string largest_terms(const ResultsGroup& group, std::size_t head, std::size
   return joined(terms, ", ");
 }
 
-/// `; this keeps 98 % of what the head does to the loss (position alone 94 %, the features of its
-/// label none)`.
+/// `; the model keeps 98 % of the head's effect on the loss (with position alone 94 %, with the
+/// features of the label none)`.
 std::string effect_part(const ResultsGroup& group, std::size_t head, std::size_t n_head_total) {
   if (!group.has("effect_explained")) return "";
   const Array& effect = group.values("effect_explained");
@@ -113,9 +113,10 @@ std::string effect_part(const ResultsGroup& group, std::size_t head, std::size_t
   const auto share = [&](const char* step) {
     return kept(step) > 0 ? percent(kept(step)) : std::string("none");
   };
-  return "; this keeps " + share("full") + " of what the head does to the loss (position alone " +
-         share("position") +
-         (std::isnan(kept("label")) ? "" : ", the features of its label " + share("label")) + ")";
+  return "; the model keeps " + share("full") +
+         " of the head's effect on the loss (with position alone " + share("position") +
+         (std::isnan(kept("label")) ? "" : ", with the features of the label " + share("label")) +
+         ")";
 }
 
 }  // namespace
@@ -133,7 +134,7 @@ void add_head_texts(ResultsGroup& group) {
   for (std::size_t head = 0; head < explained.size(); ++head) {
     if (std::isnan(explained[head])) continue;
     const std::vector<std::string> families = measurable_families(group, head, explained.size());
-    texts[head] = (families.empty() ? "Attends by no family of features measurably"
+    texts[head] = (families.empty() ? "Attends by no measurable family of features"
                                     : "Attends by " + enumeration(families)) +
                   ": " + largest_terms(group, head, explained.size()) + ". All features explain " +
                   percent(explained[head]) +

@@ -42,30 +42,30 @@ std::string family_counts(const ResultsGroup& group) {
     return std::to_string(each.second) + " by " +
            family_words(attends_by.flag_meanings[each.first]);
   });
-  if (text.empty()) return "none of them measurably by a family of features";
-  return text + (n_none > 0 ? ", " + std::to_string(n_none) + " by no family measurably" : "");
+  if (text.empty()) return "none by a measurable family of features";
+  return text + (n_none > 0 ? ", " + std::to_string(n_none) + " by no measurable family" : "");
 }
 
 std::string counts_sentence(const ResultsGroup& group) {
-  return "What the " + std::to_string(group.values("attends_by").size()) +
-         " heads attend by: " + family_counts(group) + ".";
+  return "What " + count_text(group.values("attends_by").size(), "head") +
+         " attend by: " + family_counts(group) + ".";
 }
 
 std::string families_line(const ResultsGroup& group) {
   return counts_sentence(group) +
-         " A head attends by the family of features without which a model of its attention "
-         "explains at least 2 % less of the deviance on held-out documents, most less of all "
-         "families.";
+         " A head attends by the family of features that a model of its attention needs most: "
+         "without this family the model explains at least 2 % less of the deviance on held-out "
+         "documents.";
 }
 
 std::string explained_sentence(const ResultsGroup& group) {
   const double full = median_of(explained_by(group, "full"));
   if (std::isnan(full)) return "";
-  return "Of the median head's attention beyond the first token, position explains " +
+  return "Models explain this share of the deviance from uniform attention on held-out documents, "
+         "beyond the first token, in the median head: with position alone " +
          percent(median_of(explained_by(group, "position"))) +
-         " of the deviance from uniform attention on held-out documents, all features but the "
-         "head's own scores out of context " +
-         percent(median_of(explained_by(group, "features"))) + ", and all features " +
+         ", with all features but the head's score for the two tokens alone " +
+         percent(median_of(explained_by(group, "features"))) + ", with all features " +
          percent(full) + ".";
 }
 
@@ -89,20 +89,18 @@ std::string effects_line(const ResultsGroup& group) {
   if (!group.has("effect_explained")) return "";
   const KeptHalf full = kept_half(group, "full"), label = kept_half(group, "label");
   if (full.n_head == 0) {
-    return "Whether these models keep what heads do cannot be told: no head costs measurably when "
-           "its output is replaced by its mean.";
+    return "The run cannot tell whether these models keep what heads do: no head has a measurable "
+           "effect on the loss.";
   }
-  const std::string labelled = label.n_head == 0
-                                   ? ""
-                                   : "by the features that its label names in " +
-                                         std::to_string(label.n_half) + " of the " +
-                                         std::to_string(label.n_head) + " that have a label, ";
-  return "With its attention replaced by a model of it, a head keeps at least half of its effect "
-         "on "
-         "the loss: " +
-         labelled + "by position in " + std::to_string(kept_half(group, "position").n_half) +
-         ", by all features in " + std::to_string(full.n_half) + ", of " +
-         count_text(full.n_head, "head") + " with a measurable effect.";
+  const std::string labelled =
+      label.n_head == 0 ? ""
+                        : "; with the features of the label " + std::to_string(label.n_half) +
+                              " of " + count_text(label.n_head, "head") + " with a label";
+  return "Heads that keep at least half of their effect on the loss when models replace their "
+         "attention: with all features " +
+         std::to_string(full.n_half) + " of " + count_text(full.n_head, "head") +
+         " with a measurable effect; with position alone " +
+         std::to_string(kept_half(group, "position").n_half) + labelled + ".";
 }
 
 /// The heads with the largest effects of which the full model keeps less than half.
@@ -121,14 +119,15 @@ std::string unexplained_line(const ResultsGroup& group) {
   const std::size_t n_unexplained = heads.size();
   heads.resize(std::min<std::size_t>(heads.size(), 5));
   const std::size_t n_head = increase.shape[1];
-  return "Of " + count_text(n_unexplained, "head") +
-         " with a measurable effect the model with all features keeps less than half of it: " +
+  return "The model with all features keeps less than half of the effect of " +
+         count_text(n_unexplained, "head") +
+         (n_unexplained > heads.size() ? "; the largest effects: " : ": ") +
          joined(heads, ", ",
                 [&](Index head) {
                   return head_text(head, n_head) + " (" + number_text(increase.values[head], 2) +
                          " nats)";
                 }) +
-         (n_unexplained > heads.size() ? " have the largest effects of them." : ".");
+         ".";
 }
 
 /// The loss with half and all of the heads on their models, and at their means.
@@ -139,12 +138,13 @@ std::string joint_line(const ResultsGroup& group) {
     return number_text(group.values("joint_loss")(place, share), 3);
   };
   constexpr std::size_t none = 0, half = 2, all = 4;
-  return "With half of the heads at once on the models of their attention, those first that lose "
-         "least by it, the loss is " +
-         loss("score_model", half) + " nats, with all of them " + loss("score_model", all) +
-         "; without their models, at their mean outputs, " + loss("mean", half) + " and " +
-         loss("mean", all) + ", and with no head replaced " + loss("mean", none) + ", on " +
-         count_text(static_cast<std::size_t>(group.scalar("joint_documents")), "document") + ".";
+  return "On " + count_text(static_cast<std::size_t>(group.scalar("joint_documents")), "document") +
+         " the loss is " + loss("mean", none) +
+         " nats. When models replace the attention of half of the heads, cheapest first, the loss "
+         "is " +
+         loss("score_model", half) + "; of all heads, " + loss("score_model", all) +
+         ". When the mean outputs replace the outputs of the same heads, the loss is " +
+         loss("mean", half) + " and " + loss("mean", all) + ".";
 }
 
 Description score_description(const Results& results) {
@@ -152,9 +152,10 @@ Description score_description(const Results& results) {
   Description description;
   const std::string explained = explained_sentence(group);
   if (explained.empty()) {
-    description.add("What heads attend by",
-                    "No head's attention differs enough from uniform attention to be modelled, or "
-                    "there are too few documents.");
+    description.add(
+        "What heads attend by",
+        "No head's attention differs enough from uniform attention for a model, or there are "
+        "too few documents.");
     return description;
   }
   description.headline.attend_by = description.found = counts_sentence(group);

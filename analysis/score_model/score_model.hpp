@@ -10,18 +10,16 @@ struct ScoreModelOptions {
   std::string features;         ///< file of a user's features; empty: none
 
   void declare(OptionTable& option) {
-    option(n_query,
-           {"score-queries", "N",
-            "number of queries, spread evenly over the documents, to fit models of attention "
-            "scores to, and as many to judge them by"});
-    option(n_effect,
-           {"score-effect-documents", "N",
-            "number of documents, spread evenly over the odd ones, on which heads run with their "
-            "attention replaced by models of it; each costs about four forward passes per head",
-            "leaves this out"});
+    option(n_query, {"score-queries", "N",
+                     "number of queries, spread evenly over the documents, to fit models of "
+                     "attention scores; as many other queries test the models"});
+    option(n_effect, {"score-effect-documents", "N",
+                      "number of held-out documents on which heads run with attention from their "
+                      "models; each document costs about four forward passes per head",
+                      "no such runs"});
     option(features, {"features", "FILE",
-                      "features of your own that heads may attend by, a line of JSON each; see "
-                      "docs/score_model.md",
+                      "file of your own features that heads may attend by, one JSON object per "
+                      "line; docs/score_model.md describes it",
                       "none"});
   }
 };

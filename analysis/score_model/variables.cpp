@@ -18,97 +18,102 @@ std::vector<std::string> attends_by_meanings() {
 VariableTable make_score_variables() {
   using enum Variable::Type;
   const std::string documents =
-      "documents of odd number resampled; of fewer than 20, left out one at a time, with Student's "
-      "t";
+      "odd-numbered documents resampled; fewer than 20 documents: jackknife with Student's t";
   const std::string beyond =
-      "1 - sum w KL(A'|A^') / sum w KL(A'|uniform) over sampled queries of documents of odd "
-      "number, "
-      "A' the attention to keys after the first, made to sum to 1, and w the attention to these";
+      "1 - sum w KL(A'|A^') / sum w KL(A'|uniform) over sampled queries of odd-numbered documents; "
+      "A' is "
+      "the attention to all keys but the first, scaled to sum to 1, A^' the model of it, and w the "
+      "attention to these keys";
   return {
       {"feature_family", "feature", "1", "Family of the feature", own_definition, "", text},
       {"coefficient", "feature layer head", "logits",
-       "What the feature adds to the head's attention score, in the model with all features: "
-       "attention is modelled as the softmax over keys of the sum of coefficient times feature, "
-       "fitted to {queries} sampled queries of documents of even number",
+       "What one unit of the feature adds to the head's attention score, in the model with all "
+       "features: modelled attention = softmax over keys of the sum of coefficient * feature; "
+       "fitted to {queries} sampled queries of even-numbered documents",
        logit_source},
       {"coefficient_se", "feature layer head", "logits",
-       "Standard error of coefficient by the sandwich estimate, blocks of documents being the "
-       "units",
+       "Standard error of coefficient: sandwich estimate, clustered by blocks of documents",
        "White 1982, sandwich estimate"},
       {"coefficient_pull", "feature layer head", "nats",
-       "coefficient times (mean of the feature under the head's attention - under uniform "
-       "attention), documents of even number. Over features this adds up to how far the model is "
-       "from uniform attention, both Kullback-Leibler divergences together, apart from the "
-       "penalty"},
+       "coefficient * (mean of the feature under the head's attention - its mean under uniform "
+       "attention), even-numbered documents. Summed over features and apart from the penalty: "
+       "KL(model|uniform) + KL(uniform|model)"},
       {"deviance_explained", "step layer head", "1",
-       "1 - sum KL(A|A^) / sum KL(A|uniform) over sampled queries of documents of odd number, A^ "
-       "the model with the features of the step, fitted on documents of even number; no value "
-       "where KL from uniform is below 0.01 nats a query, or without a type for the step label",
+       "1 - sum KL(A|A^) / sum KL(A|uniform) over sampled queries of odd-numbered documents; A is "
+       "the "
+       "head's attention, A^ the model with the features of the step, fitted on even-numbered "
+       "documents; no "
+       "value where KL(A|uniform) is below 0.01 nats per query, and at step label for heads "
+       "without a type",
        logit_source, documents},
       {"deviance_explained_beyond_sink", "step layer head", "1",
-       beyond + "; no value where KL from uniform is below 0.01 nats or the mean w below 0.02",
+       beyond + "; no value where KL(A'|uniform) is below 0.01 nats per query or the mean of w "
+                "below 0.02",
        logit_source, documents},
       {"family_gain", "family layer head", "1",
-       "deviance_explained_beyond_sink of the model with all features less that of a model fitted "
-       "without the features of this family",
+       "deviance_explained_beyond_sink of the model with all features minus "
+       "deviance_explained_beyond_sink of a model fitted without this family of features",
        own_definition, documents},
       Declaration::flag("attends_by", "layer head", attends_by_meanings(),
-                        "The family with the largest family_gain of those whose interval lies "
-                        "above 0.02; none if there is no such family"),
-      Declaration::count("fitted_queries", "", "Queries of documents of even number, of the fits"),
-      Declaration::count("judged_queries", "", "Queries of documents of odd number, that judge"),
+                        "The family with the largest family_gain among families whose interval of "
+                        "family_gain lies above 0.02; none if there is no such family"),
+      Declaration::count("fitted_queries", "",
+                         "Queries that models are fitted to, from even-numbered documents"),
+      Declaration::count("judged_queries", "",
+                         "Queries that models are tested on, from odd-numbered documents"),
       {"largest_gradient", "", "logits",
-       "Largest component of a gradient where its fit ended, over all fits"},
+       "Largest component of the gradient at the end of a fit, over all fits"},
       {"effect_explained", "step layer head", "1",
-       "1 - (L_A^ - L) / (L_mean - L): the loss with the head's attention at queries from the "
-       "third "
-       "token on replaced by its model, and with the head's output replaced by its mean over "
-       "tokens, each less the loss of the model as it is; effect_documents documents of odd "
-       "number. No value unless the interval of L_mean - L lies above 0",
+       "1 - (L_A^ - L) / (L_mean - L). L: loss of the unchanged model. L_A^: loss with the head's "
+       "attention replaced by its model, from the third token on. L_mean: loss with the head's "
+       "output replaced by its mean over tokens. On effect_documents odd-numbered documents; no "
+       "value "
+       "unless the interval of L_mean - L lies above 0",
        own_definition, documents},
       {"effect_explained_control", "layer head", "1",
-       "effect_explained with the attention beyond the first token that of the next head's model "
-       "with all features, the head's own attention to the first token kept",
+       "effect_explained with the wrong model: the attention beyond the first token comes from the "
+       "next head's model with all features; the head keeps its attention to the first token",
        own_definition, documents},
       {"effect_above_control", "layer head", "1",
-       "effect_explained of all features less effect_explained_control", own_definition, documents},
+       "effect_explained with all features minus effect_explained_control", own_definition,
+       documents},
       {"effect_above_control_median", "", "1", "Median of effect_above_control over heads",
        own_definition, documents},
       {"mean_replacement_increase", "layer head", "nats",
-       "L_mean - L: loss per predicted token with the head's output replaced by its mean, less "
-       "that "
-       "of the model as it is; the documents of effect_explained",
+       "L_mean - L: loss per predicted token with the head's output replaced by its mean, minus "
+       "the loss of the unchanged model; on the documents of effect_explained",
        own_definition, documents},
       Declaration::count("effect_documents", "", "Documents of effect_explained"),
       {"joint_loss", "replacement share", "nats",
-       "Loss per predicted token with this share of all heads, rounded down to whole heads, "
-       "replaced at once: attention at queries from the third token on by its model with all "
-       "features, or the head's output by its mean over tokens. Heads in ascending order of the "
-       "rise of the loss when the head's attention alone is replaced by its model, on the "
-       "documents of effect_explained; losses on joint_documents other documents of odd number",
+       "Loss per predicted token with this share of all heads (rounded down) replaced at once: "
+       "either attention from the third token on by its model with all features, or the output by "
+       "its mean over tokens. Heads come in ascending order of the loss increase when only that "
+       "head's attention is replaced by its model, on the documents of effect_explained; the loss "
+       "is measured on joint_documents other odd-numbered documents",
        "Hayes, Li & Andreas 2026 (heads replaced by programs)", documents},
       Declaration::count("joint_documents", "",
-                         "Documents of joint_loss, none of them one of effect_explained"),
+                         "Documents of joint_loss; none of them is used for effect_explained"),
       {"attends_text", "layer head", "1",
-       "What the head attends by, in words: the families whose family_gain has an interval above "
-       "0.02, and the terms with the largest coefficient_pull",
+       "What the head attends by, in words: families whose interval of family_gain lies above "
+       "0.02, and the features with the largest coefficient_pull",
        own_definition, "", text},
-      Declaration::whole("surprise_document", "layer head example",
-                         "Number of a document where the head's attention is furthest from its "
-                         "model with all features, of those of effect_explained, one query a "
-                         "document; -1 if there is none"),
+      Declaration::whole(
+          "surprise_document", "layer head example",
+          "Document where the head's attention is furthest from its model with all features, among "
+          "the documents of effect_explained, one query per document; -1 if there is none"),
       Declaration::whole("surprise_query", "layer head example",
-                         "Position of the query; -1 if there is none"),
-      Declaration::whole("surprise_key", "layer head example",
-                         "Position of the key that the head attends to most there; -1 if there is "
-                         "none"),
+                         "Position of that query; -1 if there is none"),
+      Declaration::whole(
+          "surprise_key", "layer head example",
+          "Position of the key that this query attends to most; -1 if there is none"),
       {"surprise_divergence", "layer head example", "nats",
-       "Kullback-Leibler divergence of the model's attention from the head's there"},
-      {"surprise_text", "layer head example", "1", "Some tokens around the query", own_definition,
-       "", text},
+       "Kullback-Leibler divergence of the model's attention from the head's attention at this "
+       "query"},
+      {"surprise_text", "layer head example", "1", "Tokens around the query", own_definition, "",
+       text},
       Declaration::whole("surprise_marks", "layer head example mark",
-                         "Characters of surprise_text where query and key begin and after which "
-                         "they end; -1 if they are not in it"),
+                         "Characters of surprise_text where query and key begin and end; -1 if "
+                         "surprise_text does not contain them"),
   };
 }
 

@@ -21,66 +21,67 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
     {"distance", "Attention-weighted distance to the key, sum A (q - k) / sum A, sink excluded",
      "tokens", "Vig & Belinkov 2019"},
     {"variability",
-     "sum |A - mean A| / (2 sum A) over the first 10 positions, sink excluded; the mean is over "
-     "documents and pieces of cut ones",
+     "sum |A - mean A| / (2 sum A) over the first 10 positions, sink excluded; mean A is the mean "
+     "attention over documents (over pieces, for documents that are cut)",
      "1", "Vig & Belinkov 2019"},
     {"previous_token", "Mean attention to the previous token, queries 2 and later", "probability",
      "Voita et al. 2019; Olsson et al. 2022"},
     {"delimiter",
-     "Share of the attention, sink excluded, on tokens that are only punctuation: at least one "
-     "character of Unicode category P, and beside such only white space",
+     "Share of the attention, sink excluded, on tokens of punctuation only: characters of Unicode "
+     "category P, at least one, and white space",
      "1", "Clark et al. 2019"},
     {"dependency_alignment",
      "Share of the word-level attention from words to earlier words of the document that runs "
      "along a dependency arc",
      "1", "Vig & Belinkov 2019"},
     {"coreference",
-     "Share of non-first mentions whose head word's largest earlier word is the head word of an "
-     "antecedent of the same entity",
+     "Share of non-first mentions whose head word attends most, among earlier words, to the head "
+     "word of an antecedent (a mention of the same entity)",
      "1", "Clark et al. 2019"},
     {"coreference_pronoun", "As coreference, over mentions whose head word is a pronoun (PRON)",
      "1", "Clark et al. 2019"},
     {"semantic",
-     "Mean over queries with at least 5 eligible keys of Pearson's r between attention and the "
-     "cosine of token embeddings, over keys 1 .. q-2 that hold another token",
+     "Pearson's r between attention and the cosine of token embeddings, over keys 1 .. q-2 with "
+     "another token; mean over queries with at least 5 such keys",
      "correlation", own_definition},
     {"duplicate_token",
-     "Mean attention to earlier copies of the query's token, over queries that have one",
+     "Mean attention to earlier copies of the query's token, over queries with an earlier copy",
      "probability", "Wang et al. 2022; TransformerLens"},
     {"rare_token",
-     "Share of queries whose largest weight, sink excluded, lies on the token rarest in the "
-     "corpus; queries whose rarest token is tied with another, not a copy of it, are left out",
+     "Share of queries whose largest attention weight, sink excluded, is on the token that is "
+     "rarest in the corpus; queries with two different rarest tokens are left out",
      "1", "Voita et al. 2019"},
     {"copy_effect",
-     "What attending adds to the logit of the attended token: mean over queries q >= 2 of the sum "
-     "over keys k >= 1 of A[q,k] (c_k[t_k] - mean of c_k over the vocabulary), where c_k = W_U "
-     "(gain . centre(W_O v_k)) / scale_q are the logits that the head's values at k write, the "
-     "final LayerNorm's scale at q held fixed, and t_k is the token at k",
+     "What attending adds to the logit of the attended token: sum over keys k >= 1 of A[q,k] "
+     "(c_k[t_k] - mean of c_k over the vocabulary), mean over queries q >= 2. t_k is the token at "
+     "k; c_k = W_U (gain . centre(W_O v_k)) / scale_q are the logits that the head's value at k "
+     "writes, with the final LayerNorm's scale at q held fixed",
      "logits", "Elhage et al. 2021; McDougall et al. 2023"},
     {"copy_effect_null",
-     "copy_effect when the document's token types exchange places at random: its mean over all "
-     "exchanges, in which the mean of c_k over the types of the document stands for c_k[t_k]",
+     "Mean of copy_effect over all exchanges of the document's token types: the mean of c_k over "
+     "these types takes the place of c_k[t_k]",
      "logits", own_definition},
     {"suppression_effect",
-     "copy_effect with the sum over those keys alone whose token is, at the query, among the 10 "
-     "most probable of the logit lens before the head's layer; queries without such a key count "
-     "with 0",
+     "copy_effect with the sum over fewer keys: those whose token is among the 10 most probable "
+     "tokens of the logit lens at the query, before the head's layer; queries without such a key "
+     "count as 0",
      "logits", "McDougall et al. 2023; nostalgebraist 2020"},
     {"suppression_effect_null",
-     "suppression_effect, over the same keys, when the document's token types exchange places at "
-     "random, as in copy_effect_null",
+     "Mean of suppression_effect over all exchanges of the document's token types, for the same "
+     "keys, as in copy_effect_null",
      "logits", own_definition},
 }};
 
 constexpr std::array<ScoreInfo, n_baseline> baselines{{
-    {"delimiter_baseline", "Punctuation tokens' share of the keys available, sink excluded", "1",
+    {"delimiter_baseline",
+     "Share of the available keys, sink excluded, that are punctuation tokens", "1",
      own_definition},
-    {"distance_uniform", "The distance of a head that spreads evenly over all keys, sink excluded",
+    {"distance_uniform", "distance of a head that attends evenly to all keys, sink excluded",
      "tokens", "Vig & Belinkov 2019"},
-    {"distance_furthest", "The distance of a head that always looks at position 1", "tokens",
+    {"distance_furthest", "distance of a head that always attends to position 1", "tokens",
      own_definition},
     {"dependency_alignment_baseline",
-     "The dependency alignment of a head that spreads evenly over the earlier words", "1",
+     "dependency_alignment of a head that attends evenly to all earlier words", "1",
      "Vig & Belinkov 2019"},
 }};
 

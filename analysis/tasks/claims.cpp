@@ -107,8 +107,8 @@ std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& 
   claim.statement =
       "Heads that look along a relation are those that a task about the relation needs.";
   claim.effect_name =
-      "margin lost without a head that looks along the task's relation minus that without another "
-      "head of its layer, nats per pair";
+      "margin lost without a head that attends along the task's relation minus margin lost without "
+      "another head of its layer, nats per pair";
   const std::vector<TaskOfRelation> tasks = tasks_of_relations(group, all);
   if (tasks.empty()) {
     claim.evidence =
@@ -119,7 +119,7 @@ std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& 
   const Index n_head = group.dimension("head").size();
   const double effect = mean_difference(tasks, n_head);
   if (std::isnan(effect)) {
-    claim.evidence = "Cannot be told: no head looks along a relation of the tasks.";
+    claim.evidence = "Cannot be told: no head attends along a relation of the tasks.";
     return claim;
   }
   // The interval is that of the effect minus what chance gives it.
@@ -143,16 +143,16 @@ std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& 
     return spaced(task.task) + ": " + (heads.empty() ? "none" : head_list(heads, n_head));
   };
   claim.evidence =
-      "Heads that look along the task's relation: " + joined(tasks, "; ", looking) + ". ";
+      "Heads that attend along the task's relation: " + joined(tasks, "; ", looking) + ". ";
   claim.evidence +=
       claim.effect.has_interval()
-          ? "With as many heads of each layer marked at random, alike in all tasks of a relation, "
-            "the difference is as large in " +
+          ? "In a permutation as many heads of each layer are marked at random, the same heads in "
+            "all tasks of a relation. The difference is as large in " +
                 percent(static_cast<double>(n_as_large) /
                         static_cast<double>(settings.n_bootstrap)) +
                 " of " + count_text(settings.n_bootstrap, "permutation") +
-                "; the interval is the effect minus those differences."
-          : "There is no interval to settle it.";
+                ". The interval is that of the effect minus the differences of the permutations."
+          : "There is no interval to settle the claim.";
   return claim;
 }
 

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t most_panels = 12;
 
 const char* const first_tasks =
-    " The first tasks of which some head loses margin by both ablations, at most 12 and in whole "
-    "rows.";
+    " Panels: the first tasks for which some head costs margin by both ablations, at most 12 in "
+    "full rows.";
 
 std::string head_name(const ResultsGroup& group, std::size_t head_index) {
   return head_text(head_index, group.dimension("head").size());
@@ -77,12 +77,12 @@ Figure heads_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "What each task loses without a head",
           .caption =
-              "Mean margin (log probability of the good side minus that of the bad side) with the "
-              "head ablated, minus that of the whole model, as a share of the task's margin; "
-              "changes beyond the margin have the colour of 1. A dot marks changes with q < 0.05 "
-              "over all heads and tasks (paired t-test, Benjamini-Hochberg). Tasks that the model "
-              "is not shown to do, or of which no head loses margin by both ablations, are left "
-              "out.",
+              "Mean margin with the head ablated minus mean margin of the whole model, as a share "
+              "of the task's margin. Margin: log probability of the good side minus log "
+              "probability of the bad side. Changes beyond the margin have the colour of 1. A dot "
+              "marks changes with q < 0.05 over all heads and tasks (paired t-test, "
+              "Benjamini-Hochberg). Left out are tasks that the model is not shown to do, and "
+              "tasks for which no head costs margin by both ablations.",
           .source = "Warstadt et al. 2020; Michel et al. 2019",
           .content = std::move(map)};
 }
@@ -125,21 +125,21 @@ Figure carriers_figure(const ResultsGroup& group) {
     }
     panels.push_back(std::move(panel));
   }
-  return {
-      .name = "tasks_best_heads",
-      .group = group.name,
-      .title = "The heads that carry each task",
-      .caption = std::string("Share of the mean margin lost without a head, by zero and by mean "
-                             "ablation, with 95 % intervals over resampled pairs. The five "
-                             "heads with the largest smaller share, of those that both "
-                             "ablations find.") +
-                 first_tasks,
-      .source = "Warstadt et al. 2020; Michel et al. 2019",
-      .content = Chart{.panels = std::move(panels),
-                       .x_title = "head, by the smaller share",
-                       .y_title = "share of the margin lost",
-                       .x_labels = places,
-                       .own_axes = true}};
+  return {.name = "tasks_best_heads",
+          .group = group.name,
+          .title = "The heads that carry each task",
+          .caption =
+              std::string(
+                  "Share of the mean margin lost without a head, by zero and by mean ablation, "
+                  "with 95 % intervals over resampled pairs. Shown are the five heads that rank "
+                  "first by the smaller of the two shares, among heads that both ablations find.") +
+              first_tasks,
+          .source = "Warstadt et al. 2020; Michel et al. 2019",
+          .content = Chart{.panels = std::move(panels),
+                           .x_title = "head, by the smaller share",
+                           .y_title = "share of the margin lost",
+                           .x_labels = places,
+                           .own_axes = true}};
 }
 
 /// A head per point; the ones furthest out along y are named.
@@ -197,13 +197,13 @@ Figure direct_figure(const ResultsGroup& group) {
           .title = "Direct against total effect",
           .caption =
               std::string(
-                  "Each point is a head. Across: its own part of the difference between the good "
-                  "and the bad token's logits at the first token that differs. Up: how much of the "
-                  "difference is lost when it is set to zero. On the diagonal a head's total "
-                  "effect is its direct effect. Below it later parts make up for the head "
-                  "(self-repair; marked where the intervals of direct effect and repair lie above "
-                  "0); above it the head also works through later parts. The three heads furthest "
-                  "from 0 are named.") +
+                  "Each point is a head. Across: what the head adds directly to the logit of the "
+                  "good token minus the logit of the bad token, at the first token that differs. "
+                  "Up: how much of this difference is lost when the head is set to zero. On the "
+                  "diagonal, total effect and direct effect are equal. Below the diagonal, later "
+                  "parts make up for the head (self-repair; marked where the intervals of direct "
+                  "effect and repair lie above 0). Above the diagonal, the head also works through "
+                  "later parts. The three heads furthest from 0 are named.") +
               first_tasks,
           .source = "McGrath et al. 2023; Rushing & Nanda 2024",
           .content = Chart{.panels = std::move(panels),
@@ -236,21 +236,19 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
   }
   if (panels.empty()) return std::nullopt;
   panels.resize(panels_in_whole_rows(panels.size()));
-  return Figure{
-      .name = "tasks_looks_does",
-      .group = group.name,
-      .title = "Where a head looks against what it does",
-      .caption =
-          "Each point is a head. Across: how often its largest attention "
-          "follows the task's relation in the corpus, the better of the two "
-          "directions. Up: the mean margin the task loses when the head is set "
-          "to zero. The three heads furthest from 0 are named. The first tasks "
-          "that the model is shown to do and that name a relation, at most 12 and in whole "
-          "rows.",
-      .source = "Clark et al. 2019; Warstadt et al. 2020",
-      .content = Chart{.panels = std::move(panels),
-                       .x_title = "relation accuracy",
-                       .y_title = "margin lost (nats per pair)"}};
+  return Figure{.name = "tasks_looks_does",
+                .group = group.name,
+                .title = "Where a head looks against what it does",
+                .caption =
+                    "Each point is a head. Across: how often its largest attention follows the "
+                    "task's relation in the corpus, the better of the two directions. Up: the mean "
+                    "margin the task loses when the head is set to zero. The three heads furthest "
+                    "from 0 are named. Panels: the first tasks that the model is shown to do and "
+                    "that name a relation, at most 12 in full rows.",
+                .source = "Clark et al. 2019; Warstadt et al. 2020",
+                .content = Chart{.panels = std::move(panels),
+                                 .x_title = "relation accuracy",
+                                 .y_title = "margin lost (nats per pair)"}};
 }
 
 }  // namespace

@@ -20,14 +20,16 @@ std::string task_text(const ResultsGroup& group, std::size_t task) {
 }
 
 std::string what_tasks_need(const ResultsGroup& group) {
-  return "Heads without which a task loses at least " + percent(group.scalar("needed_from")) +
-         " of its margin, by zero and by mean ablation (q < 0.05 each). The shares are those lost "
-         "by zero and by mean ablation; the smaller one ranks the heads.";
+  return "A task needs a head if the task loses at least " + percent(group.scalar("needed_from")) +
+         " of its margin without the head, by zero and by mean ablation (q < 0.05 each). In "
+         "brackets: the share lost by zero and by mean ablation; the smaller share ranks the "
+         "heads.";
 }
 
 constexpr const char* what_self_repair =
-    "Heads that later heads make up for: their direct effect and self-repair lie above 0 with 95 % "
-    "confidence. Named are the heads whose direct effect grows most without them (q < 0.05).";
+    "Heads that later heads make up for: the intervals of direct effect and self-repair lie above "
+    "0. After the semicolon: later heads whose direct effect grows most without the head (q < "
+    "0.05).";
 
 /// Heads with repair by `self_repair`, largest first: those that the backup pass ablated.
 std::vector<Index> heads_with_repair(const ResultsGroup& group, std::size_t task) {
@@ -114,8 +116,10 @@ std::string tasks_found(const ResultsGroup& group) {
   if (n_task_of_head.empty()) return text + ".";
   const auto most =
       std::ranges::max_element(n_task_of_head, {}, [](const auto& count) { return count.second; });
-  return text + "; " + head_text(most->first, group.dimension("head").size()) + " is needed by " +
-         std::to_string(most->second) + " of them, more than or as many as any other head.";
+  return text + "; " + std::to_string(most->second) +
+         (most->second == 1 ? " task needs " : " tasks need ") +
+         head_text(most->first, group.dimension("head").size()) +
+         ", and no other head is needed by more tasks.";
 }
 
 double total(const ResultsGroup& group, const char* variable) {
@@ -153,8 +157,8 @@ std::string tasks_summary(const ResultsGroup& group) {
     return percent(accuracy(task)) + " of " +
            count_text(static_cast<std::size_t>(n_pair(task)), "pair") + " of " + name;
   };
-  std::string text = "The model prefers the better side of " +
-                     joined(std::views::iota(std::size_t{0}, n_pair.size()), "; of ", preference) +
+  std::string text = "The model prefers the better side in " +
+                     joined(std::views::iota(std::size_t{0}, n_pair.size()), "; in ", preference) +
                      ".";
   const double n_same = total(group, "n_same"), n_too_long = total(group, "n_too_long");
   if (n_same > 0) {

@@ -26,21 +26,22 @@ const VariableTable task_variables{
     Declaration::count("n_pair", "task", "pairs run"),
     Declaration::count("n_same", "task", "pairs left out whose sides have the same tokens"),
     Declaration::count("n_too_long", "task", "pairs left out with a side longer than the context"),
-    Declaration::count(
-        "n_pair_direct", "task",
-        "pairs of direct_effect: their sides begin with the same word, and both go on where they "
-        "first differ"),
+    Declaration::count("n_pair_direct", "task",
+                       "pairs of direct_effect: both sides begin with the same word, and neither "
+                       "side ends where they first differ"),
     {"relation", "task", "1",
-     "the Universal Dependencies relation that the task is about, as its file says; empty: none"},
+     "the Universal Dependencies relation that the task is about, as the task file states; empty: "
+     "none"},
     {"accuracy", "task", "1", "share of pairs with a margin above 0",
      std::string(warstadt) + "; interval: Wilson 1927", by_pairs},
     {"margin", "task", "nats per pair",
-     "mean over pairs of the log probability of the good side minus that of the bad side, over all "
-     "tokens after <|endoftext|>; tokens that both begin with cancel",
+     "log probability of the good side minus log probability of the bad side, each summed over the "
+     "tokens after <|endoftext|>; mean over pairs; tokens that both sides begin with cancel",
      warstadt, by_pairs},
     {"margin_change", "ablation task layer head", "nats per pair",
-     "mean margin with the head ablated minus that of the whole model; zero: z set to 0; mean: z "
-     "set to its mean over the tokens of the task's good and bad sides, position 0 left out",
+     "mean margin with the head ablated minus mean margin of the whole model; zero: z is set to 0; "
+     "mean: z is set to its mean over the tokens of the task's good and bad sides, without "
+     "position 0",
      ablation_source, by_pairs},
     {"margin_change_p", "ablation task layer head", "probability",
      "two-sided p-value of margin_change, by a paired t-test over pairs", "Student 1908"},
@@ -48,48 +49,46 @@ const VariableTable task_variables{
      "margin_change_p adjusted over all heads and tasks of the ablation",
      "Benjamini & Hochberg 1995"},
     {"accuracy_change", "ablation task layer head", "1",
-     "accuracy with the head ablated minus that of the whole model", ablation_source},
+     "accuracy with the head ablated minus accuracy of the whole model", ablation_source},
     {"share_lost", "ablation task layer head", "1",
      "share of the task's margin that is lost when the head is ablated; no value where "
-     "margin_change_q of zero or of mean ablation is not below " +
+     "margin_change_q of zero or mean ablation is not below " +
          decimals(significant_q, 2) + ", or the model is not shown to do the task (has_margin)"},
     {"share_lost_least", "task layer head", "1",
      "the smaller share_lost of zero and mean ablation, by which heads are ranked"},
     Declaration::flag("has_margin", "task", {"no", "yes"},
-                      "whether the model is shown to do the task, so that a head can lose a share "
-                      "of its margin: the "
-                      "intervals of accuracy and margin lie above one half and above 0"),
+                      "whether the model is shown to do the task: the interval of accuracy lies "
+                      "above 0.5 and the interval of margin above 0"),
     {"needed_from", "task", "1",
-     "the share_lost_least from which on the task is said to need the head"},
+     "a task is said to need a head if share_lost_least is at least this"},
     {"margin_change_first_order", "task layer head", "nats per pair",
-     "first-order prediction of margin_change by zero ablation: mean over pairs of the negative "
-     "sum over tokens of z times the gradient of the margin by z",
+     "first-order prediction of margin_change by zero ablation: minus z times the gradient of the "
+     "margin with respect to z, summed over tokens, mean over pairs",
      "Michel et al. 2019; Molchanov et al. 2017"},
     {"first_order_correlation", "task", "1",
      "Spearman's rank correlation over heads between margin_change_first_order and margin_change "
      "by zero ablation",
      "Michel et al. 2019"},
     {"direct_effect", "task layer head", "logits",
-     "mean over pairs, at the first token that differs and with what both sides begin with given, "
-     "of the head's own part of the good token's logit minus the bad token's, the final layer "
-     "norm's scale held fixed; pairs whose first word differs, or of which one side ends there, "
-     "are left out (n_pair_direct)",
+     "what the head adds directly to the good token's logit minus what it adds to the bad token's "
+     "logit, at the first token where the sides differ, with the scale of the final layer norm "
+     "held fixed; mean over the pairs of n_pair_direct",
      "Elhage et al. 2021", by_pairs},
     {"self_repair", "task layer head", "logits",
-     "direct_effect plus the change, when the head is set to zero, of the good token's logit minus "
-     "the bad token's at the same place, over the same pairs; it holds the head's effects through "
+     "direct_effect plus the change of the logit difference (good token minus bad token, same "
+     "place, same pairs) when the head is set to zero. It contains the head's effects through "
      "later parts and the final layer norm, and is called repair where the intervals of "
      "direct_effect and self_repair lie above 0",
      repair_source, by_pairs},
     {"backup_change", "task unit_ablated unit", "logits",
-     "direct_effect of a later head when another head is set to zero, minus its direct_effect in "
-     "the whole model, by the final layer norm's scale of the whole model; for the heads with "
-     "repair, at most " +
+     "direct_effect of a later head (unit) when an earlier head (unit_ablated) is set to zero, "
+     "minus the later head's direct_effect in the whole model; both with the final layer norm's "
+     "scale of the whole model; for the heads with repair, at most " +
          std::to_string(most_repaired) + " of a task",
      repair_source, by_pairs},
     {"backup_change_q", "task unit_ablated unit", "probability",
-     "two-sided p-value of backup_change, by a paired t-test over pairs, adjusted over all "
-     "backup_change of the task",
+     "two-sided p-value of backup_change by a paired t-test over pairs, adjusted over all values "
+     "of backup_change of the task",
      "Student 1908; Benjamini & Hochberg 1995"},
 };
 

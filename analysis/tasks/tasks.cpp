@@ -15,8 +15,8 @@ const AnalysisInfo tasks_info{
     .name = "tasks",
     .title = "What tasks need which heads",
     .purpose =
-        "How much less a model prefers the better side of minimal pairs without each head, its "
-        "first-order prediction, each head's direct effect, and what other heads make up for.",
+        "Measures how the margin on minimal pairs changes without each head, its first-order "
+        "prediction, the direct effect of each head, and which later heads make up for it.",
     .source =
         "Warstadt et al. 2020, BLiMP; Michel et al. 2019, Are Sixteen Heads Really Better than "
         "One?; Elhage et al. 2021, A Mathematical Framework for Transformer Circuits; McGrath et "

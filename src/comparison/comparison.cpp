@@ -42,7 +42,7 @@ void add_run_variables(const std::vector<ComparedRun>& runs, const std::string& 
   };
   add_numbers("ordering", "Place of the run along the ordering: " + ordering,
               [](const ComparedRun& run) { return run.place; });
-  group.add({"ordering_name", "", "1", "What the runs are ordered by"},
+  group.add({"ordering_name", "", "1", "The quantity that orders the runs"},
             std::vector<std::string>{ordering});
   add_text("path", "The run's results file", [](const ComparedRun& run) { return run.path; });
   add_text("report", "The run's report, relative to that of the comparison; empty: none",
@@ -148,7 +148,7 @@ void check_origins(const std::vector<ComparedRun>& runs, std::vector<std::string
                  n_first = number_of(first, "n_document");
     if (differs("corpus_sha256")) {
       notes.push_back(run.label + " was run on another corpus than " + first.label +
-                      "; differences may be the corpus's");
+                      "; differences may come from the corpus");
     } else if (n_document < n_first || n_document > n_first) {
       notes.push_back(run.label + " was run on " +
                       count_text(static_cast<std::size_t>(n_document), "document") + ", " +

@@ -36,12 +36,13 @@ void add_changed(const Variable& variable, const Variable& difference, ResultsGr
     changed.values[i] =
         is_changed(variable.estimate(i % n_value), variable.estimate(i), difference.estimate(i));
   }
-  group.add(Declaration::flag(variable.name + "_changed", variable.dimensions, {"no", "yes"},
-                              "Whether the interval of the difference lies apart from 0 or, where "
-                              "the runs are not paired, the 95 % interval apart from the first "
-                              "run's; no where one is missing. Of: " +
-                                  variable.long_name),
-            std::move(changed));
+  group.add(
+      Declaration::flag(variable.name + "_changed", variable.dimensions, {"no", "yes"},
+                        "Whether the interval of the difference excludes 0; for runs that are "
+                        "not paired, whether the 95 % intervals of both runs lie apart; no "
+                        "where an interval is missing. Of: " +
+                            variable.long_name),
+      std::move(changed));
 }
 
 /// By run and head, whether the run's model has lost the head.

@@ -20,6 +20,8 @@ constexpr double longest_name = 190;
 constexpr double row_height = 14, highest_panel = 700;
 // More labels along x, or more panels, need two columns of a paper.
 constexpr std::size_t most_narrow_labels = 8, most_narrow_panels = 1;
+// Rows with longer labels, too.
+constexpr double longest_narrow_row = 110, longest_wide_row = 320;
 
 bool is_spans(const Series& series) {
   return series.style == Series::Style::spans;
@@ -101,7 +103,8 @@ class ChartWriter {
 
   FigureScript write() {
     const bool is_wide = chart_.panels.size() > most_narrow_panels || names_points() ||
-                         (chart_.x_labels.size() > most_narrow_labels && !chart_.horizontal);
+                         (chart_.horizontal ? label_width(chart_.x_labels, 0) > longest_narrow_row
+                                            : chart_.x_labels.size() > most_narrow_labels);
     const double width = is_wide ? two_columns : one_column;
     page_ = fitted(width, [this, width](double room) {
       lay_out(room, width);
@@ -211,7 +214,8 @@ class ChartWriter {
     const auto n_row = static_cast<double>(chart_.x_labels.size());
     page_.panel_height = std::max(90.0, row_height * n_row);
     page_.x = {.title = chart_.y_title, .extent = 1.5 * text_size, .format = format(y_ranges_[0])};
-    page_.y = labelled_y_axis(chart_.x_title, chart_.x_labels, chart_.x_labels.size(), row_height);
+    page_.y = labelled_y_axis(chart_.x_title, chart_.x_labels, chart_.x_labels.size(), row_height,
+                              longest_wide_row);
   }
 
   void lay_out_columns() {

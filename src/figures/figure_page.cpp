@@ -13,7 +13,7 @@ namespace headscope {
 namespace {
 
 constexpr double margin = 6, line_height = 1.5, gap = 12;
-constexpr double longest_label = 170, longest_key_name = 200, key_line = 14;
+constexpr double longest_key_name = 200, key_line = 14;
 constexpr double digit_width = 6.5;
 constexpr double wanted_ratio = 1.45;  // of a page's width to its height
 
@@ -111,23 +111,22 @@ std::string gnuplot_lines(const std::vector<std::string>& lines) {
   return joined(lines, ".\"\\n\".", gnuplot_string);
 }
 
-std::string tick_list(const std::vector<std::string>& labels, std::size_t step) {
+std::string tick_list(const std::vector<std::string>& labels, std::size_t step, double longest) {
   std::vector<std::string> ticks;
   std::size_t n_label = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i].empty() || n_label++ % step != 0) continue;
     // gnuplot reads a percent sign in a tick's label as the start of a format.
     std::string label;
-    for (const char c : fit_text(labels[i], text_size, longest_label))
-      label.append(c == '%' ? 2 : 1, c);
+    for (const char c : fit_text(labels[i], text_size, longest)) label.append(c == '%' ? 2 : 1, c);
     ticks.push_back(gnuplot_string(label) + " " + std::to_string(i));
   }
   return "(" + joined(ticks, ", ") + ")";
 }
 
-double label_width(const std::vector<std::string>& labels, double least) {
+double label_width(const std::vector<std::string>& labels, double least, double longest) {
   for (const std::string& label : labels) {
-    least = std::max(least, std::min(text_width(label, text_size), longest_label));
+    least = std::max(least, std::min(text_width(label, text_size), longest));
   }
   return least;
 }
@@ -153,14 +152,14 @@ Axis labelled_x_axis(std::string_view title, const std::vector<std::string>& lab
 }
 
 Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& labels,
-                     std::size_t count, double step) {
+                     std::size_t count, double step, double longest) {
   const std::size_t n_number = count;
   spread_labels(labels, count, step);
   const std::size_t every = step_of_labels(count, 1.1 * text_size, step);
   return {.title = std::string(title),
-          .ticks = labels.empty() ? numbered(every) : tick_list(labels, every),
+          .ticks = labels.empty() ? numbered(every) : tick_list(labels, every, longest),
           .named = !labels.empty(),
-          .extent = label_width(labels, text_width(std::to_string(n_number), text_size))};
+          .extent = label_width(labels, text_width(std::to_string(n_number), text_size), longest)};
 }
 
 std::string number_step(const AxisRange& range, double pixels) {

@@ -43,18 +43,23 @@ struct Axis {
   std::string format = "'% h'";    ///< of numbers
 };
 
+/// Pixels after which a label is cut.
+inline constexpr double longest_label = 170;
+
 /// Labels at 0, 1, ... as `set xtics` takes them: each `step`-th of those that are not empty.
-std::string tick_list(const std::vector<std::string>& labels, std::size_t step = 1);
+std::string tick_list(const std::vector<std::string>& labels, std::size_t step = 1,
+                      double longest = longest_label);
 
 /// The width of the widest label as it is shown, at least `least`.
-double label_width(const std::vector<std::string>& labels, double least);
+double label_width(const std::vector<std::string>& labels, double least,
+                   double longest = longest_label);
 
 /// Labels at 0, 1, ... along an axis; or, if there are none, numbers.
 /// @param step  pixels from one to the next; labels without room are left out.
 Axis labelled_x_axis(std::string_view title, const std::vector<std::string>& labels,
                      std::size_t count, double step);
 Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& labels,
-                     std::size_t count, double step);
+                     std::size_t count, double step, double longest = longest_label);
 
 /// The step of numbers along `pixels` of an axis with which they stand apart, as `set xtics` takes
 /// it.

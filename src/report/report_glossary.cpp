@@ -16,25 +16,26 @@ struct Term {
 constexpr std::array<Term, 14> terms{{
     {"ablation",
      "Taking a head out: its output is set to zero, to its mean, or to its output on another "
-     "document. What the loss then rises by is what the model needs the head for."},
+     "document. The loss increase shows how much the model needs the head."},
     {"attention head",
      "A part of a layer that, at each token, takes a weighted mean of what it reads from this and "
      "earlier tokens. L3H5 is head 5 of layer 3, both counted from 0."},
     {"baseline",
-     "What would be reached without looking at the words: the best fixed distance, the nearest "
-     "mention, the share of such tokens."},
+     "The score of chance or of a simple rule: the best fixed distance, the nearest mention, the "
+     "share of such tokens."},
     {"composition",
      "A head reads what an earlier head wrote: with its queries (Q), keys (K) or values (V)."},
-    {"control", "An untrained model of the same shape. What it shows too is no work of training."},
+    {"control",
+     "An untrained model of the same shape. What the control shows too does not come from "
+     "training."},
     {"direct effect",
-     "What a head by itself adds to a logit, without what later layers make of it."},
+     "What a head adds to a logit directly, without its effects through later layers."},
     {"induction",
-     "Going on as before: on a token that occurred earlier, attending to the token that followed "
-     "it then."},
+     "Continuing as before: at a token that occurred earlier, attending to the token that followed "
+     "it there."},
     {"interval",
-     "A range made to hold the number of all such text for 95 % of samples of documents: "
-     "symmetric, "
-     "from the differences that leaving out documents makes, and from resamples of these."},
+     "A range made to contain the value for all such text in 95 % of samples of documents. It is "
+     "computed by leaving out and resampling documents."},
     {"logit", "The score of a token before the softmax; differences of logits are log odds."},
     {"loss",
      "Minus the log probability of the token that follows, in nats; the lower, the better the "
@@ -42,10 +43,10 @@ constexpr std::array<Term, 14> terms{{
     {"margin",
      "In a task, the log probability of the good continuation minus that of the bad one."},
     {"query",
-     "What a token looks for; a key is what a token offers to be found by, a value what is moved. "
-     "Query times key is the score that the softmax makes attention of."},
+     "What a token looks for; a key is what a token offers to be found by, a value is what is "
+     "moved. The softmax turns query times key into attention."},
     {"residual stream", "The vector of each token that every head and MLP reads from and adds to."},
-    {"sink", "The first token, on which heads rest that find nothing to do."},
+    {"sink", "The first token. Heads that find nothing to attend to rest there."},
 }};
 
 std::string anchor(std::string_view word) {

@@ -8,13 +8,12 @@ AblationPrecision AnalysisSettings::ablation(Index d_vocab) const {
 
 void AnalysisSettings::declare(OptionTable& option,
                                const std::vector<RegisteredAnalysis>& analyses) {
-  option(
-      n_bootstrap,
-      {"bootstrap", "N",
-       "resamples of documents behind each interval; no intervals if fewer than 20, or of a corpus "
-       "of fewer than 20 documents"});
+  option(n_bootstrap, {"bootstrap", "N",
+                       "number of resamples of the documents for each interval; fewer than 20 "
+                       "resamples or fewer than 20 documents give no intervals"});
   option(n_null,
-         {"nulls", "N", "random draws behind each null distribution of the weights-only analyses"});
+         {"nulls", "N",
+          "number of random draws for each null distribution of the weights-only analyses"});
   option(seed, {"seed", "N", "seed of all random choices; runs with the same seed draw the same"});
   option(
       precision,
@@ -25,9 +24,10 @@ void AnalysisSettings::declare(OptionTable& option,
       .choices = {"float32", "high", "fast"};
   std::vector<std::string> words = engine_options();
   words.insert(words.begin(), engine);
-  option(engine, {"engine", "NAME",
-                  "engine for matrix products with weights; trial times those that keep the "
-                  "precision and takes the fastest. Name one when runs must use the same engine"})
+  option(engine,
+         {"engine", "NAME",
+          "engine for matrix products with weights; trial times the engines that keep the "
+          "precision and takes the fastest. Name an engine when runs must use the same one"})
       .choices = std::move(words);
   for (const RegisteredAnalysis& analysis : analyses) {
     if (!analysis.options) continue;

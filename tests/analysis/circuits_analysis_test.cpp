@@ -377,8 +377,8 @@ TEST(CircuitsAnalysis, CountsTheHeadsThatCopyAndThoseThatWriteTheOpposite) {
   const ResultsGroup group = circuits_of(model, raw);
   EXPECT_EQ(group.variable("n_copying").values.values[0], 5);
   EXPECT_EQ(group.variable("n_opposite").values.values[0], 1);
-  EXPECT_THAT(group.summary,
-              HasSubstr("Of 6 heads 5 copy (OV copying above 0.5) and 1 write the opposite"));
+  EXPECT_THAT(group.summary, HasSubstr("heads that copy (OV copying above 0.5): 5 of 6, heads that "
+                                       "write the opposite (below -0.5): 1;"));
 }
 
 TEST(CircuitsAnalysis, NamesCompositionAboveRandomAndThePairsOfInductionHeads) {
@@ -408,7 +408,9 @@ TEST(CircuitsAnalysis, AnAttentionOnlyModelHasNoCircuitFromTokenToToken) {
 TEST(CircuitsAnalysis, SaysWhichPositionsItLookedAt) {
   const ResultsGroup group = circuits_of(random_model(circuits_config(), 1));
   for (const char* const name : {"position_only_share", "position_only_sink"}) {
-    EXPECT_THAT(group.variable(name).long_name, HasSubstr("embeddings 0 .. 11 alone")) << name;
+    EXPECT_THAT(group.variable(name).long_name,
+                HasSubstr("reads only the position embeddings 0 .. 11"))
+        << name;
   }
 }
 

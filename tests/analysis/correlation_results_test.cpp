@@ -160,13 +160,13 @@ TEST(LikenessLine, ComparesWithTheControlWhereThereIsOne) {
     results.groups = {of};
     return correlation_presentation().describe(results).findings.at(0).text;
   };
-  EXPECT_EQ(line(alone), "What two heads of a layer write has a mean absolute cosine of 0.4.");
+  EXPECT_EQ(line(alone), "The outputs of two heads of a layer have a mean absolute cosine of 0.4.");
   const ResultsGroup group = compared({0.1, 0.7}, {0.2, 0.8});
   EXPECT_EQ(line(group),
-            "What two heads of a layer write has a mean absolute cosine of 0.4; in untrained "
-            "models of this shape it is 0.5. Compared with untrained models, the outputs of heads "
-            "are not measurably different in any layer before W_O, and less alike in layer 0 after "
-            "it.");
+            "The outputs of two heads of a layer have a mean absolute cosine of 0.4; in untrained "
+            "models of this shape it is 0.5. Compared with untrained models, before W_O the "
+            "outputs are not measurably different in any layer; after W_O they are less alike in "
+            "layer 0.");
 }
 
 TEST(CorrelationSummary, NamesTheMostAlikePairOfResidualSpace) {

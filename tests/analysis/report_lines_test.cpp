@@ -74,25 +74,27 @@ TEST(PruningLines, CountTheHarmlessHeadsAsTheAnalysisDid) {
   EXPECT_THAT(lines(described(pruning_presentation(), pruning(5, 2)))["Pruning one head"],
               HasSubstr("without a measurable increase: 2 of 5."));
   EXPECT_THAT(lines(described(pruning_presentation(), pruning(0, 0)))["Pruning one head"],
-              HasSubstr("cannot be told: there are no intervals."));
+              HasSubstr("Without intervals the run cannot tell"));
 }
 
 TEST(PruningLines, RepeatThePrunableShares) {
   ResultsGroup group = pruning(5, 2);
   group.add_dimension(Dimension::numbers("tolerance", {0.01, 0.05}));
   add(group, "prunable_share", {"tolerance"}, Array({2}, {0.3, 0.525}));
-  EXPECT_EQ(lines(described(pruning_presentation(), group))["Pruning many"],
-            "Taken together, the least important first, 30 % of the heads can go before the loss "
-            "rises by 1 %, and 52.5 % before it rises by 5 %.");
+  EXPECT_EQ(
+      lines(described(pruning_presentation(), group))["Pruning many"],
+      "Heads that can be pruned together, least important first: 30 % with a loss increase of "
+      "at most 1 %, 52.5 % with a loss increase of at most 5 %.");
 }
 
 TEST(PruningLines, WarnOfALossAboveThatOfGuessing) {
   ResultsGroup group = pruning(5, 2);
   EXPECT_EQ(described(pruning_presentation(), group).warning, "");
   group.variables[2].values.values[0] = 7;
-  EXPECT_THAT(described(pruning_presentation(), group).warning,
-              HasSubstr("the loss of 7 nats per token is above 6.91, that of guessing among the "
-                        "1000 tokens"));
+  EXPECT_THAT(
+      described(pruning_presentation(), group).warning,
+      HasSubstr("the loss of 7 nats per token is above 6.91, the loss of guessing among the "
+                "1000 tokens"));
 }
 
 TEST(CircuitLines, RepeatTheCountsOfTheAnalysis) {
@@ -103,9 +105,10 @@ TEST(CircuitLines, RepeatTheCountsOfTheAnalysis) {
   add(group, "n_copying", {}, Array(Shape{}, 4));
   add(group, "n_opposite", {}, Array(Shape{}, 2));
   EXPECT_EQ(lines(described(circuits_presentation(), group))["Weights"],
-            "As if heads read raw embeddings, which deep heads do not, the weights of 4 copy what "
-            "they attend to and those of 2 write the opposite; L1H0 copies most (0.75; 0.5 is the "
-            "threshold). What heads do on text is measured by the analysis classification.");
+            "By weights alone, as if heads read raw embeddings, heads that copy the token that "
+            "they attend to: 4; heads that write its opposite: 2. L1H0 copies most (0.75; the "
+            "threshold is 0.5). Deep heads do not read raw embeddings: the analysis "
+            "classification measures copying on text.");
 }
 
 TEST(CircuitLines, NameTheHeadThatComesClosestToCopyingWhereNoneCopies) {
@@ -114,7 +117,7 @@ TEST(CircuitLines, NameTheHeadThatComesClosestToCopyingWhereNoneCopies) {
   add(group, "n_copying", {}, Array(Shape{}, 0));
   add(group, "n_opposite", {}, Array(Shape{}, 1));
   EXPECT_THAT(lines(described(circuits_presentation(), group))["Weights"],
-              HasSubstr("; L0H1 comes closest to copying (0.4; 0.5 is the threshold)."));
+              HasSubstr(". L0H1 comes closest to copying (0.4; the threshold is 0.5)."));
 }
 
 TEST(CircuitLines, QuoteTheEffectMeasuredOnTextWhereThereIsOne) {
@@ -136,23 +139,24 @@ TEST(CircuitLines, QuoteTheEffectMeasuredOnTextWhereThereIsOne) {
   std::map<std::string, std::string> said = lines(circuits_presentation().describe(results));
   EXPECT_FALSE(said.contains("Weights"));
   EXPECT_EQ(said["Copying"],
-            "Measured on the text, attending raises the attended token's logit in 2 heads by at "
-            "least 0.1 logits (most L1H2, by 0.65); it lowers the logit of attended tokens that "
-            "were already predicted in 1 head by at least 0.1 logits (most L1H1, by 0.25).");
+            "Heads that on the text raise the logit of the attended token by at least 0.1: 2 heads "
+            "(most: L1H2, by 0.65); heads that lower the logit of attended tokens that were "
+            "already predicted by at least 0.1: 1 head (most: L1H1, by 0.25).");
 }
 
 TEST(LikenessLine, NamesTheLayersWhoseIntervalsSayThatTrainingChangedThem) {
   const Estimate more{0.1, 0.05, 0.2}, less{-0.1, -0.2, -0.05}, neither{0.1, -0.1, 0.2};
   EXPECT_EQ(
       likeness_line(0.1, 0.2, {less, less, less}, {more, neither, less}),
-      "What two heads of a layer write has a mean absolute cosine of 0.1; in untrained models "
-      "of this shape it is 0.2. Compared with untrained models, the outputs of heads are less "
-      "alike in layers 0, 1, 2 before W_O, and more alike in layer 0 and less alike in layer "
-      "2 after it.");
+      "The outputs of two heads of a layer have a mean absolute cosine of 0.1; in untrained models "
+      "of this shape it is 0.2. Compared with untrained models, before W_O the outputs are less "
+      "alike in layers 0, 1, 2; after W_O they are more alike in layer 0 and less alike in layer "
+      "2.");
   EXPECT_THAT(likeness_line(0.1, 0.2, {neither}, {neither}),
-              HasSubstr("not measurably different in any layer before W_O"));
+              HasSubstr("before W_O the outputs are not measurably different in any layer;"));
   const Estimate unknown{0.1, std::nan(""), std::nan("")};
-  EXPECT_THAT(likeness_line(0.1, 0.2, {unknown}, {unknown}), HasSubstr("have no interval"));
+  EXPECT_THAT(likeness_line(0.1, 0.2, {unknown}, {unknown}),
+              HasSubstr("Without intervals the run cannot tell"));
 }
 
 ResultsGroup classification() {
@@ -170,26 +174,25 @@ ResultsGroup classification() {
 TEST(ClassificationLines, CountTypesAndNameTheLeadingHeadsThatAreThere) {
   std::map<std::string, std::string> said =
       lines(described(classification_presentation(), classification()));
-  EXPECT_EQ(said["Jobs"],
-            "2 of 6 heads have a job that passes its threshold: 2 long range, 1 positional (a head "
-            "may have several).");
+  EXPECT_EQ(said["Types"],
+            "2 of 6 heads have a type: 2 long range, 1 positional. A head may have several types.");
   EXPECT_EQ(said["Repetition and position"],
-            "On repeated random tokens L1H1 puts 90 % of its attention on what followed last time, "
-            "more than any other head. L0H2 looks at the previous token most (50 %).");
+            "On repeated random tokens, L1H1 puts 90 % of its attention on the token that followed "
+            "last time, more than any other head. L0H2 attends most to the previous token (50 %).");
   EXPECT_EQ(said["Attention sink"],
-            "Heads park 30 % of their attention on the first token; L1H1 parks the most (50 %).");
+            "On average a head puts 30 % of its attention on the first token, the sink; L1H1 puts "
+            "the most there (50 %).");
   EXPECT_FALSE(said.contains("Syntax")) << "without relations";
 }
 
-TEST(ClassificationLines, WhatUntrainedModelsHaveTooIsNoJob) {
+TEST(ClassificationLines, TypesThatUntrainedModelsHaveTooAreNotCounted) {
   ResultsGroup group = classification();
   group.add_dimension(Dimension::count("control", 2));
   group.add({"control_type_heads", "control head_type", "1", "x"}, Array({2, 2}, {0, 1, 0, 2}));
-  EXPECT_EQ(lines(described(classification_presentation(), group))["Jobs"],
-            "1 of 6 heads have a job that passes its threshold: 1 positional (untrained: none) (a "
-            "head may have several). No job, since untrained models have as many: 2 long range "
-            "(untrained: at most 2). Untrained: the most heads that one of 2 untrained models "
-            "has.");
+  EXPECT_EQ(lines(described(classification_presentation(), group))["Types"],
+            "1 of 6 heads have a type: 1 positional (untrained: none). A head may have several "
+            "types. Not counted, since untrained models have as many: 2 long range (untrained: at "
+            "most 2). Untrained: the largest number of such heads in one of 2 untrained models.");
 }
 
 TEST(ClassificationLines, SayOfEachTypeHowManyUntrainedHeadsHaveIt) {
@@ -201,10 +204,10 @@ TEST(ClassificationLines, SayOfEachTypeHowManyUntrainedHeadsHaveIt) {
   group.add({"control_type_heads", "control head_type", "1", "x"},
             Array({2, 2}, {1, std::nan(""), 0, 0}));
   EXPECT_EQ(
-      lines(described(classification_presentation(), group))["Jobs"],
-      "2 of 6 heads have a job that passes its threshold: 2 long range (untrained: "
-      "untestable) (a head may have several). Types without a head: positional (untrained: at most "
-      "1). Untrained: the most heads that one of 2 untrained models has.");
+      lines(described(classification_presentation(), group))["Types"],
+      "2 of 6 heads have a type: 2 long range (untrained: untestable). A head may have several "
+      "types. Types without a head: positional (untrained: at most 1). Untrained: the largest "
+      "number of such heads in one of 2 untrained models.");
 }
 
 TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {
@@ -233,13 +236,13 @@ TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {
   };
   EXPECT_THAT(
       syntax_line(1, 0.75),
-      AllOf(HasSubstr("L0H1 finds most arcs beyond its baseline: in 75 % of 40 held-out arcs "
-                      "nsubj → head"),
-            HasSubstr("the nearest of earlier verbs is right in 50 %"),
-            HasSubstr("1 head beats the best fixed offset on some relation, and 1 the nearest "
-                      "word")));
-  EXPECT_THAT(syntax_line(1, 0.4), HasSubstr("No head that even documents chose"));
-  EXPECT_THAT(syntax_line(0, 0.75), HasSubstr("cannot be told"));
+      AllOf(HasSubstr("L0H1 finds the most arcs beyond its baseline: on nsubj → head it attends "
+                      "most to the right word in 75 % of 40 held-out arcs"),
+            HasSubstr("the baseline, the nearest of earlier verbs, is right in 50 %"),
+            HasSubstr("1 head beats the best fixed offset on some relation by at least 10 points; "
+                      "1 also beats the nearest word")));
+  EXPECT_THAT(syntax_line(1, 0.4), HasSubstr("no chosen head beats the best simple rule"));
+  EXPECT_THAT(syntax_line(0, 0.75), HasSubstr("the run cannot tell whether a head finds"));
 }
 
 TEST(RelationTexts, AreOfHeadsThatBeatTheOffsetAlone) {
@@ -268,9 +271,9 @@ TEST(RelationTexts, AreOfHeadsThatBeatTheOffsetAlone) {
   add_heads("relation_passed", {0, 0, 0, 0, 1, 0});
   EXPECT_THAT(relation_texts(group),
               testing::ElementsAre(
-                  "Beats the offset, not the nearest of earlier verbs, and is not syntactic: of "
-                  "606 held-out arcs obj → head it attends most to the right word in 90 %, where "
-                  "the word 1 before is right in 37 % and the nearest of earlier verbs in 96 %.",
+                  "Not syntactic: it beats the fixed offset but not the nearest of earlier verbs. "
+                  "On obj → head it attends most to the right word in 90 % of 606 held-out arcs; "
+                  "the word 1 before is right in 37 %, the nearest of earlier verbs in 96 %.",
                   "", ""));
 }
 

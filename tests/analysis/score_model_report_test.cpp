@@ -58,21 +58,22 @@ std::map<std::string, std::string> score_lines(ResultsGroup group) {
 
 TEST(ScoreModelLines, CountHeadsThatKeepHalfByLabelByPositionAndByTheFullModel) {
   EXPECT_EQ(score_lines(six_heads())["Effects explained"],
-            "With its attention replaced by a model of it, a head keeps at least half of its "
-            "effect on the loss: by the features that its label names in 1 of the 2 that have a "
-            "label, by position in 2, by all features in 3, of 5 heads with a measurable effect.");
+            "Heads that keep at least half of their effect on the loss when models replace their "
+            "attention: with all features 3 of 5 heads with a measurable effect; with position "
+            "alone 2; with the features of the label 1 of 2 heads with a label.");
 }
 
 TEST(ScoreModelLines, NameHeadsWithLargeEffectsThatNothingExplains) {
   EXPECT_EQ(score_lines(six_heads())["Effects that no feature explains"],
-            "Of 2 heads with a measurable effect the model with all features keeps less than half "
-            "of it: L1H2 (0.3 nats), L1H1 (0.04 nats).");
+            "The model with all features keeps less than half of the effect of 2 heads: L1H2 (0.3 "
+            "nats), L1H1 (0.04 nats).");
 }
 
 TEST(ScoreModelLines, CountHeadsByFamily) {
-  EXPECT_THAT(score_lines(six_heads())["What heads attend by"],
-              HasSubstr("What the 6 heads attend by: 3 by position, 1 by repetition, 1 by word "
-                        "class, 1 by no family measurably."));
+  EXPECT_THAT(
+      score_lines(six_heads())["What heads attend by"],
+      HasSubstr("What 6 heads attend by: 3 by position, 1 by repetition, 1 by word class, 1 "
+                "by no measurable family."));
 }
 
 TEST(ScoreModelLines, NameFamiliesInWords) {
@@ -82,10 +83,11 @@ TEST(ScoreModelLines, NameFamiliesInWords) {
 }
 
 TEST(ScoreModelLines, GiveTheLossWithManyHeadsReplaced) {
-  EXPECT_EQ(score_lines(six_heads())["Many heads at once"],
-            "With half of the heads at once on the models of their attention, those first that "
-            "lose least by it, the loss is 1.5 nats, with all of them 2; without their models, at "
-            "their mean outputs, 3 and 4, and with no head replaced 1, on 7 documents.");
+  EXPECT_EQ(
+      score_lines(six_heads())["Many heads at once"],
+      "On 7 documents the loss is 1 nats. When models replace the attention of half of the "
+      "heads, cheapest first, the loss is 1.5; of all heads, 2. When the mean outputs replace "
+      "the outputs of the same heads, the loss is 3 and 4.");
 }
 
 TEST(ScoreModelLines, WithoutEffectsSayNothingOfThem) {

@@ -433,7 +433,7 @@ TEST(LooksDoesClaim, IsUndecidedWithoutHeadsThatLook) {
   Results results = looking_and_needed({}, {1});
   const auto none = looks_does_claim(results.group("tasks"), results, {});
   EXPECT_EQ(none->verdict, Verdict::undecided);
-  EXPECT_EQ(none->evidence, "Cannot be told: no head looks along a relation of the tasks.");
+  EXPECT_EQ(none->evidence, "Cannot be told: no head attends along a relation of the tasks.");
   results.groups.erase(results.groups.begin());
   const auto alone = looks_does_claim(results.group("tasks"), results, {});
   EXPECT_THAT(alone->evidence, HasSubstr("no relation of a task that the model is shown to do"));

@@ -344,10 +344,11 @@ TEST(Comparison, NotesWhatKeepsRunsApart) {
   fewer.results.attributes["version"] = std::string("0.0.1");
   const Comparison comparison = compare_runs({weather("a", first_rain, {0, 0, 0}, 5), other, fewer},
                                              command_line_order, presentations);
-  EXPECT_THAT(comparison.notes,
-              ElementsAre("b was run on another corpus than a; differences may be the corpus's",
-                          "c was run on 1 document, a on 9",
-                          "c was run with another version of Headscope than a"));
+  EXPECT_THAT(
+      comparison.notes,
+      ElementsAre("b was run on another corpus than a; differences may come from the corpus",
+                  "c was run on 1 document, a on 9",
+                  "c was run with another version of Headscope than a"));
   EXPECT_TRUE(comparison.group.has("weather_rain"));
 }
 

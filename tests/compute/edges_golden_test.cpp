@@ -27,9 +27,8 @@ struct EdgeGolden {
 
 std::vector<EdgeGolden> edge_goldens() {
   // Four pairs of tests/data/make_paths.py: margins of about 50 nats of some 20 tokens in float32.
-  std::vector<EdgeGolden> goldens{
-      {"default_model", HEADSCOPE_PROJECT_DIR "/data/default-model.h5",
-       test::data_path("paths_golden.h5"), "", 2e-4}};
+  std::vector<EdgeGolden> goldens{{"default_model", HEADSCOPE_PROJECT_DIR "/data/default-model.h5",
+                                   test::data_path("paths_golden.h5"), "", 2e-4}};
   // Two pairs of tests/data/make_architecture_edges.py: margins of 10 to 20 nats in float32.
   for (const char* const name :
        {"pythia", "neox_in_turn", "llama", "llama_biased", "mistral", "qwen2"}) {

@@ -135,7 +135,7 @@ TEST(PermutedControl, IsTheScoreThatFewHeadsOfModelsWithPermutedWeightsReach) {
   EXPECT_TRUE(
       std::isnan(group.values("permuted_score")(group.dimension("head_type").index_of("sink"))));
   EXPECT_THAT(group.variable("type_rule").text[copying],
-              HasSubstr(", and further than 95 % of heads with permuted weights ("));
+              HasSubstr(", and above 95 % of heads with permuted weights ("));
 }
 
 TEST(ShardEngines, AreThoseThatTheFirstProcessRecordedInTheFolder) {

@@ -14,15 +14,15 @@ constexpr Index tokens_before = 12, tokens_after = 4;  // of an excerpt without 
 constexpr Index furthest_shown = 40;                   // tokens from a target to the query
 
 Declaration start_of(const std::string& place, const std::string& meaning) {
-  return Declaration::whole(
-      place + "_start", "example",
-      "First character in text of the first token of " + meaning + "; -1 if it is not there");
+  return Declaration::whole(place + "_start", "example",
+                            "Character of text where the first token of " + meaning +
+                                " begins; -1 if text does not contain it");
 }
 
 Declaration end_of(const std::string& place, const std::string& meaning) {
   return Declaration::whole(
       place + "_end", "example",
-      "Character in text after the first token of " + meaning + "; -1 if it is not there");
+      "Character of text after the first token of " + meaning + "; -1 if text does not contain it");
 }
 
 const char *const attending = "the word or token that attends",
@@ -32,10 +32,10 @@ const char *const attending = "the word or token that attends",
 const VariableTable example_variables{
     Declaration::whole("layer", "example", "Layer of the head"),
     Declaration::whole("head", "example", "Number of the head in its layer"),
-    {"type", "example", "1", "Type of the head that is shown"},
-    {"about", "example", "1", "Offset or relation that is shown"},
+    {"type", "example", "1", "Type of the head"},
+    {"about", "example", "1", "Offset or relation of the example"},
     Declaration::whole("document", "example", "Number of the document"),
-    {"text", "example", "1", "The sentence, or some tokens before and after the query"},
+    {"text", "example", "1", "The sentence, or the tokens around the query"},
     start_of("query", attending),
     end_of("query", attending),
     start_of("target", sought),
@@ -44,7 +44,7 @@ const VariableTable example_variables{
     end_of("attended", attended_most),
     {"attended", "example", "1", "The token that the head attends to most"},
     Declaration::flag("found", "example", {"no", "yes"},
-                      "Whether the head attends most to what is sought"),
+                      "Whether the head attends most to what its type seeks"),
 };
 
 // Records and texts of a document.
@@ -356,9 +356,8 @@ std::optional<ResultsGroup> examples_group(const HeadTypeList& types, const Stat
   examples.name = group.name + "/examples";
   examples.title = "Examples of what heads do";
   examples.summary =
-      "Places in the first documents of odd number where a head attends most to what its type "
-      "says, "
-      "and one where it does not.";
+      "For each head: places in the first odd-numbered documents where the head attends most to "
+      "what its type seeks, and one place where it does not.";
   examples.add_dimension(Dimension::count("example", n));
   const auto add = [&](const std::string& name, auto values) {
     examples.add(example_variables[name], std::move(values));

@@ -66,15 +66,15 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
       .group = group.name,
       .title = "Does the label explain what the head does?",
       .caption =
-          "Beside each head and label: how much the loss per token rises when the head's output is "
-          "replaced by its mean. Each head runs with its attention replaced by exactly what its "
-          "label says; the share of its effect on the loss that stays, "
-          "1 - (L_B - L) / (L_mean - L), with a 95 % interval (documents resampled). 1: the head "
-          "does no more than its label says; 0: the label is worth no more than the head's mean "
-          "output; below: it misleads (shares below -1 are drawn at -1). Another type's place: the "
-          "same with that place, as a control. Unexplained: the interval does not lie above 0 and, "
-          "paired, above the control. Labels of heads whose mean ablation costs nothing "
-          "measurable, and those that name no place, are left out." +
+          "Beside each head and label: the loss increase per token when the head's output is "
+          "replaced by its mean. The points show the share of this effect that stays when the "
+          "head's attention is replaced by exactly the place that its label names, 1 - (L_B - L) / "
+          "(L_mean - L), with a 95 % interval (documents resampled). 1: the head does no more than "
+          "its label says; 0: the label is worth no more than the head's mean output; below 0: the "
+          "label misleads (shares below -1 are drawn at -1). Another type's place is the control. "
+          "Unexplained: the interval does not lie above 0, or the paired difference from the "
+          "control does not. Labels that name no place and labels of heads without a measurable "
+          "effect are left out." +
           drawn,
       .source = own_definition,
       .content = std::move(chart)};

@@ -32,16 +32,15 @@ std::string stays(const Estimate& share) {
 
 std::string explained_text(const MeasuredLabel& label) {
   if (label.verdict() == not_measured) {
-    return "not measured, as replacing the head's output by its mean costs nothing that can be "
-           "told from 0";
+    return "not measured: replacing the head's output by its mean has no measurable cost";
   }
   return std::string(label.verdict() == unexplained ? "unexplained: " : "") +
          "with attention on exactly " + label.place_text + ", " + stays(label.share) +
          ", interval " + percent(label.share.low) + " to " + percent(label.share.high) + "; on " +
          label.control_text + ", the place of another type, " + percent(label.control_share.value) +
          ". If only the queries for which the label names a place are replaced, " +
-         stays(label.said_share) + " (no control). On this text " + percent(label.mass) +
-         " of its attention goes there";
+         stays(label.said_share) + " (no control). On this text the head puts " +
+         percent(label.mass) + " of its attention there";
 }
 
 std::vector<MeasuredLabel> measured_labels(const HeadTypeList& types, const Statistics& statistics,
@@ -158,17 +157,19 @@ std::string explained_line(const ResultsGroup& group) {
     n_half += verdict == explained && share.estimate(i).value >= 0.5 ? 1 : 0;
   }
   if (n_measured == 0) {
-    return "Whether labels explain effects cannot be told: no head with a label that names a place "
-           "costs measurably when its output is replaced by its mean.";
+    return "The run cannot tell whether labels explain effects: no head whose label names a place "
+           "has a measurable effect on the loss.";
   }
-  return "Labels that explain at least half of what their head does: " + std::to_string(n_half) +
-         " of the " + std::to_string(n_measured) +
-         " that name a place and whose head measurably lowers the loss. With its attention "
-         "replaced "
-         "by exactly what the label says, the head keeps that much of its effect. " +
-         std::to_string(n_unexplained) +
-         " are not shown to keep more than nothing and more than with another type's place, and "
-         "count as unexplained.";
+  return count_text(n_measured, "label") + (n_measured == 1 ? " names" : " name") +
+         " a place and " + (n_measured == 1 ? "belongs" : "belong") +
+         " to a head with a measurable effect on the loss. Labels that explain at least half of "
+         "the "
+         "effect: " +
+         std::to_string(n_half) +
+         "; with its attention replaced by the label's place, the head keeps at least half. "
+         "Unexplained labels, not shown to keep anything or to keep more than another type's "
+         "place: " +
+         std::to_string(n_unexplained) + ".";
 }
 
 }  // namespace headscope

@@ -200,7 +200,7 @@ bool is_tested(const RelationTest& test) {
 
 std::string enough_text(const std::string& cases) {
   return std::to_string(static_cast<int>(least_heldout_cases)) + " " + cases + " in " +
-         std::to_string(static_cast<int>(least_heldout_documents)) + " documents of odd number";
+         std::to_string(static_cast<int>(least_heldout_documents)) + " odd-numbered documents";
 }
 
 double relation_threshold(const RelationTest& test, Index weighting) {

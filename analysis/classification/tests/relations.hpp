@@ -57,7 +57,7 @@ std::string arc_text(const std::string& relation, ArcDirection direction);
 /// Whether so many held-out cases in so many documents are enough to test heads on.
 bool is_enough(double n_case, double n_document);
 bool is_tested(const RelationTest& test);
-/// `30 arcs in 10 documents of odd number`: what is enough.
+/// `30 arcs in 10 odd-numbered documents`: what is enough.
 std::string enough_text(const std::string& cases);
 
 /// Held-out accuracy by which a head must exceed its baseline.

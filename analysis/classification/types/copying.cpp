@@ -52,7 +52,7 @@ HeadType copying_type() {
       .name = "copying",
       .rule = "copy_effect >= 0.1 logits and above copy_effect_null with q < 0.05",
       .sentence =
-          "It makes the tokens that it attends to more probable; in the examples, an earlier copy "
+          "It makes the tokens that it attends to more probable; the examples show an earlier copy "
           "of the token that comes next.",
       .scores =
           [](const Measured& measured) {
@@ -69,8 +69,8 @@ HeadType suppressing_type() {
       .name = "suppressing",
       .rule = "suppression_effect <= -0.1 logits and below suppression_effect_null with q < 0.05",
       .sentence =
-          "It makes tokens that were likely to come next less probable by attending to them; in "
-          "the examples, the one that it lowers most.",
+          "It attends to tokens that were likely to come next and makes them less probable; the "
+          "examples show the token that it lowers most.",
       .scores =
           [](const Measured& measured) {
             return effect_scores(measured, HeadScore::suppression_effect,

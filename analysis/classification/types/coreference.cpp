@@ -42,9 +42,9 @@ HeadType coreference_type() {
   return {
       .name = "coreference",
       .rule =
-          "held-out pronouns beat by 0.10 with q < 0.05 the best of four rules: the nearest "
-          "mention, the one completed last, the nearest of the same form, the nearest of the same "
-          "gender and number",
+          "accuracy on held-out pronouns >= that of the best of four rules + 0.10 with q < 0.05; "
+          "the rules take the nearest mention, the mention completed last, the nearest of the same "
+          "form, or the nearest of the same gender and number",
       .sentence =
           "From a pronoun or a name it attends to an earlier mention of the same person or thing.",
       .claim_part = 4,

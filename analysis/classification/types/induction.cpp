@@ -19,7 +19,7 @@ HeadType induction_type() {
   return {
       .name = "induction",
       .rule = "induction >= 0.4",
-      .sentence = "On repeated text it attends to what followed the last time.",
+      .sentence = "On repeated text it attends to the token that followed last time.",
       .scores =
           [](const Measured& measured) {
             return TypeScores{.score = of_heads(measured.induction),

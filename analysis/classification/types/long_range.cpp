@@ -53,7 +53,7 @@ HeadType long_range_type() {
       .rule =
           "distance >= distance_uniform + 0.25 x (distance_furthest - distance_uniform), and its "
           "interval above distance_uniform, and sink <= 0.98",
-      .sentence = "It attends further back than heads that look everywhere alike.",
+      .sentence = "It attends further back than a head with uniform attention.",
       .scores = long_range_scores,
       .untested = untested_distance,
       .examples = {.targets = distant_keys},

@@ -65,9 +65,9 @@ HeadType positional_type() {
   return {
       .name = "positional",
       .rule =
-          "at one fixed offset from 1 to 8 the largest weight for >= 0.90 of queries and a mean "
-          "mass >= 0.20",
-      .sentence = "It attends to the token at a fixed distance, most often the one before.",
+          "one offset from 1 to 8 has the largest weight for >= 0.90 of queries and a mean mass >= "
+          "0.20",
+      .sentence = "It attends to the token at a fixed distance, most often the token before.",
       .claim_part = 1,
       .scores = [](const Measured& measured) { return offset_scores(measured, 1, n_offset - 1); },
       .untested = untested_offset,
@@ -99,8 +99,8 @@ HeadType positional_type() {
 HeadType current_token_type() {
   return {
       .name = "current_token",
-      .rule = "at offset 0 the largest weight for >= 0.90 of queries and a mean mass >= 0.20",
-      .sentence = "It attends to the token it stands on.",
+      .rule = "offset 0 has the largest weight for >= 0.90 of queries and a mean mass >= 0.20",
+      .sentence = "It attends to the query's own token.",
       .scores = [](const Measured& measured) { return offset_scores(measured, 0, 0); },
       .untested = untested_offset,
       .choice_text = [](const ResultsGroup&, Index offset) { return offset_text(offset); },

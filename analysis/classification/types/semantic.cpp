@@ -59,7 +59,7 @@ HeadType semantic_type() {
   return {
       .name = "semantic",
       .rule = "semantic >= 0.2 and z >= 5",
-      .sentence = "It attends to earlier words of like meaning.",
+      .sentence = "It attends to earlier words of similar meaning.",
       .claim_part = 3,
       .scores = correlation_scores,
       .beats_permuted = true,

@@ -15,7 +15,7 @@ HeadType sink_type() {
   return {
       .name = "sink",
       .rule = "sink >= 0.9",
-      .sentence = "It rests on the first token, and so adds nearly the same everywhere.",
+      .sentence = "It attends to the first token, and so writes nearly the same at every token.",
       .scores =
           [](const Measured& measured) { return share_scores(measured, HeadScore::sink, 0.9); },
       .untested =

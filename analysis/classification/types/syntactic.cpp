@@ -159,7 +159,8 @@ HeadType syntactic_type() {
           "for some relation with >= 30 held-out arcs in >= 10 documents, accuracy >= that of the "
           "best simple rule (a fixed offset, or the nearest word of a part of speech) + 0.10 with "
           "q < 0.05",
-      .sentence = "From a word it attends to one that is joined to it in the sentence's grammar.",
+      .sentence =
+          "From a word it attends to an earlier word that a grammatical relation links to it.",
       .claim_part = 2,
       .scores = syntactic_scores,
       .untested = untested_relations,

@@ -15,9 +15,10 @@ std::string rule_text(const HeadType& type, const PermutedScores& permuted) {
   if (!type.beats_permuted) return type.rule;
   const auto least = permuted.find(type.name);
   if (least == permuted.end()) {
-    return type.rule + " (not compared with heads of permuted weights: --control random does that)";
+    return type.rule +
+           " (not compared with heads of permuted weights, which needs --control random)";
   }
-  return type.rule + ", and further than 95 % of heads with permuted weights (" +
+  return type.rule + ", and above 95 % of heads with permuted weights (" +
          number_text(least->second, 2) + ")";
 }
 

@@ -81,10 +81,10 @@ HeadType word_class_type() {
   return {
       .name = "word_class",
       .rule =
-          "for the part of speech (but punctuation) that documents of even number choose, "
+          "for the part of speech (but punctuation) that even-numbered documents choose, "
           "word_class_share_heldout >= 0.5 and >= 2 x word_class_baseline, and sink <= 0.98",
       .sentence =
-          "It looks for words of one part of speech, such as verbs or determiners, wherever they "
+          "It attends to words of one part of speech, such as verbs or determiners, wherever they "
           "stand.",
       .scores = word_class_scores,
       .untested =

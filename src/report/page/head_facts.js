@@ -104,7 +104,7 @@ function leftOutLine() {
   if (headData.leftOut.length === 0) return null;
   const links = headData.leftOut.flatMap(({ name, anchor, values }, i) => [i > 0 ? ", " : "",
     element("a", { href: `#${anchor}` }, spaced(name)), ` (${values})`]);
-  return element("p", { class: "faint" }, "Not listed, as they have many values a head: ", ...links, ". Their tables have them.");
+  return element("p", { class: "faint" }, "Not listed, because they have many values per head: ", ...links, ". Their tables have them.");
 }
 
 function factSections(headIndex) {

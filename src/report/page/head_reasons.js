@@ -81,7 +81,7 @@ function reasonSections(headIndex) {
   if (!headData.types) return [];
   const { names, colours } = headData.types;
   const types = typesByPlace(headIndex);
-  if (types.length === 0) return [element("p", { class: "faint" }, "Passes the threshold of no type.")];
+  if (types.length === 0) return [element("p", { class: "faint" }, "Has no type: it passes no threshold.")];
   return types.map((type) => {
     const held = headData.reasons?.heads[headIndex][names[type]];
     const reason = held && held.score !== null ? held : null;
