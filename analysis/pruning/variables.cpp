@@ -44,10 +44,22 @@ const VariableTable& pruning_variables() {
       Declaration::count("n_document", "", "documents that were read"),
       {"loss_increase", "ablation layer head", "nats per token",
        "mean loss with one head ablated minus the baseline; zero: z set to 0; mean: z set to its "
-       "mean over the tokens of these documents, position 0 left out; resample: z of another "
-       "document at the same position of a piece, own z where no piece of another document is as "
-       "long{combined}",
+       "mean over the tokens of these documents, position 0 left out; resample: z of "
+       "another document at the same position of a piece, mean over {n_donor} such documents, own "
+       "z where no piece of another document is as long{combined}",
        std::string(michel_2019) + "{regression}", "{resampled}, in pairs with the baseline"},
+      {"loss_increase_corpus_half_width", "ablation layer head", "nats per token",
+       "half the width of the 95 % interval, symmetric about loss_increase, for the mean over the "
+       "n_document documents of the corpus; the interval of loss_increase is that for all text of "
+       "which they are a sample",
+       "Cochran 1977, Sampling Techniques, sections 2.6 and 12.7"},
+      {"donor_error", "layer head", "nats per token",
+       "standard error of the loss increase of resample, over the ablated documents, from the "
+       "choice of the documents whose z replaces a head's; no value with fewer than two of them "
+       "for a document",
+       own_definition},
+      {"donor_error_sum", "", "nats per token",
+       "the same of the sum over heads, which all read the same documents", own_definition},
       Declaration::count("n_interval", "ablation", "heads whose loss_increase has an interval"),
       Declaration::count(
           "n_harmless", "ablation",
