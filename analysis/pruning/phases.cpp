@@ -61,6 +61,36 @@ Regression regression_of(const DocumentRows& rows, const BootstrapCounts& weight
   return regression;
 }
 
+/// Mean first-order increase of all documents whose gradients were taken, nats per predicted token:
+/// n_ablation_row x layer x head.
+Array predicted_means(const DocumentRows& rows, const PhaseWeights& weights) {
+  Array means(rows.ablated.front()->shape);
+  const double n_predicted = n_predicted_of_all(rows, weights);
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    double ablated = 0, others = 0;
+    for (std::size_t d = 0; d < rows.size(); ++d) {
+      if (weights.ablated[d] > 0) ablated += weights.ablated[d] * rows.first_order[d].values[i];
+    }
+    for (std::size_t block = 0; block < rows.gradient_only.size(); ++block) {
+      others += weights.others[block] * rows.gradient_only.first_order[block].values[i];
+    }
+    means.values[i] = sum_of_phases(ablated, others, weights) / n_predicted;
+  }
+  return means;
+}
+
+/// exact_increases moved along the regression on the prediction, from its mean over the ablated
+/// documents to `predicted`.
+Array regressed_increases(const DocumentRows& rows, const BootstrapCounts& ablated,
+                          const Array& predicted) {
+  Array increases = exact_increases(rows, ablated);
+  for (std::size_t i = 0; i < increases.size(); ++i) {
+    const Regression regression = regression_of(rows, ablated, i);
+    increases.values[i] += regression.slope() * (predicted.values[i] - regression.mean_x());
+  }
+  return increases;
+}
+
 }  // namespace
 
 PhaseWeights both_phases_once(const DocumentRows& rows) {
@@ -91,19 +121,8 @@ Array exact_increases(const DocumentRows& rows, const BootstrapCounts& weights) 
 }
 
 Array loss_increases(const DocumentRows& rows, const PhaseWeights& weights) {
-  Array increases = exact_increases(rows, weights.ablated);
-  if (rows.gradient_only.size() == 0) return increases;
-  const double n_predicted = n_predicted_of_all(rows, weights);
-  for (std::size_t i = 0; i < increases.size(); ++i) {
-    const Regression regression = regression_of(rows, weights.ablated, i);
-    double others = 0;
-    for (std::size_t block = 0; block < rows.gradient_only.size(); ++block) {
-      others += weights.others[block] * rows.gradient_only.first_order[block].values[i];
-    }
-    const double mean_x = sum_of_phases(regression.x, others, weights) / n_predicted;
-    increases.values[i] += regression.slope() * (mean_x - regression.mean_x());
-  }
-  return increases;
+  if (rows.gradient_only.size() == 0) return exact_increases(rows, weights.ablated);
+  return regressed_increases(rows, weights.ablated, predicted_means(rows, weights));
 }
 
 double first_order_r2(const DocumentRows& rows, std::size_t place) {
@@ -141,6 +160,34 @@ std::vector<Estimate> estimates_of_phases(
     estimates.push_back(bootstrap_estimate(values[j], std::move(samples[j])));
   }
   return estimates;
+}
+
+Array corpus_half_widths(const DocumentRows& rows, double n_document,
+                         const AnalysisSettings& settings) {
+  const Bootstrap bootstrap = bootstrap_of(rows, settings);
+  const auto n_ablated = static_cast<double>(rows.size()),
+             n_gradient = n_ablated + rows.gradient_only.n_document;
+  // The ablated documents vary; the mean of the predictions stays that of all.
+  const Array predicted = predicted_means(rows, both_phases_once(rows));
+  Array half_widths(rows.ablated.front()->shape, 0);
+  const auto add = [&](double share, const auto& statistic) {
+    if (share == 0) return;
+    const std::vector<Estimate> estimates = bootstrap.estimates(statistic);
+    for (std::size_t i = 0; i < estimates.size(); ++i) {
+      const double half_width = (estimates[i].high - estimates[i].low) / 2;
+      half_widths.values[i] += share * half_width * half_width;
+    }
+  };
+  const auto exact = [&](const BootstrapCounts& weights) {
+    return exact_increases(rows, weights).values;
+  };
+  const auto regression = [&](const BootstrapCounts& weights) {
+    return regressed_increases(rows, weights, predicted).values;
+  };
+  add(1 - n_ablated / n_gradient, regression);
+  add(n_ablated / n_gradient * (1 - n_gradient / n_document), exact);
+  for (double& half_width : half_widths.values) half_width = std::sqrt(half_width);
+  return half_widths;
 }
 
 std::string phases_resampled(const DocumentRows& rows) {

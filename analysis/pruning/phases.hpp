@@ -43,6 +43,19 @@ double first_order_r2(const DocumentRows& rows, std::size_t place);
 std::vector<Estimate> estimates_of_phases(
     const DocumentRows& rows, const AnalysisSettings& settings,
     const std::function<std::vector<double>(const PhaseWeights&)>& statistic);
+/// Half the width of the interval of each loss increase as the mean over all documents of the
+/// corpus, n_ablation_row x layer x head; NaN where there is no interval. With the half widths h of
+/// the interval over documents, of loss_increases with the gradients' documents as given
+/// (regression) and of exact_increases,
+///
+///   h^2 = (1 - N / n') h_regression^2 + N / n' (1 - n' / M) h_exact^2,
+///
+/// N documents being ablated, n' of M having their gradients taken. 0 where N = M.
+/// Source: Cochran 1977, Sampling Techniques, sections 2.6 and 12.7.
+/// @param n_document  M.
+Array corpus_half_widths(const DocumentRows& rows, double n_document,
+                         const AnalysisSettings& settings);
+
 /// What intervals of loss increases resample. Differs between runs that ablate different documents,
 /// which are not paired.
 std::string phases_resampled(const DocumentRows& rows);

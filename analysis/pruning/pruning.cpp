@@ -69,11 +69,13 @@ class Pruning : public CorpusAnalysis {
   PieceCost piece_cost(int pass, std::uint64_t document) const override {
     if (!sample_.contains(document)) return {.observes = pass == 2, .forward_passes = 0};
     if (pass == 0) return {.forward_passes = 0};
-    if (!ablated_.contains(document)) return {.forward_passes = pass == 1 ? 3.0 : 0.0};
+    // The gradient and the donors.
+    const auto n_donor = static_cast<double>(settings_.own<PruningOptions>().n_donor);
+    if (!ablated_.contains(document)) return {.forward_passes = pass == 1 ? 2 + n_donor : 0};
     if (pass == 2) return {.forward_passes = static_cast<double>(n_mask_)};
-    // Every ablation of each head runs from the head's layer on; then the gradient.
+    // Every ablation of each head runs from the head's layer on.
     const double n_head_total = static_cast<double>(model_.config.n_layer * model_.config.n_head);
-    return {.forward_passes = 0.5 * n_head_total * n_ablation_row + 3};
+    return {.forward_passes = 0.5 * n_head_total * (resample_row + n_donor) + 2 + n_donor};
   }
 
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
@@ -122,7 +124,7 @@ std::uint64_t memory(const RunShape& run) {
                         n_ablation_row * sizeof(double))
                  : 0;
   // z of the donors, all layers; of the mean, one layer.
-  const std::uint64_t donors = config.n_layer * values + values;
+  const std::uint64_t donors = (options.n_donor * config.n_layer + 1) * values;
   const std::uint64_t row = (2 * n_ablation_row + n_importance_row + 1) * n_head_total +
                             config.n_layer + n_direct_part + 2 * n_curve_step * n_curve_order +
                             n_precision_sample;

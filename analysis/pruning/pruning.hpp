@@ -9,6 +9,7 @@ namespace headscope {
 struct PruningOptions {
   std::uint64_t n_document = 32;  ///< 0: all
   std::uint64_t n_ablate = 0;     ///< 0: all of those
+  std::uint64_t n_donor = 2;
 
   void declare(OptionTable& option) {
     option(n_document, {"prune-documents", "N",
@@ -21,6 +22,12 @@ struct PruningOptions {
             "gradient predicts the loss increase on all of them, and regression combines "
             "prediction and exact increase; the intervals include the error of both",
             "all"});
+    option(n_donor, {"resample-donors", "N",
+                     "number of other documents whose z takes the place of a head's in resampling; "
+                     "the losses are averaged. Each costs as much as zero ablation; from two on "
+                     "the results say how much they depend on the choice (donor_error)",
+                     "no resampling"})
+        .most = 64;
   }
   std::uint64_t n_document_used(std::uint64_t of_corpus) const {
     return n_document == 0 ? of_corpus : std::min(of_corpus, n_document);

@@ -1,5 +1,6 @@
 #include <armadillo>
 #include <cmath>
+#include <numeric>
 
 #include "base/number_text.hpp"
 #include "pruning/results.hpp"
@@ -70,9 +71,47 @@ std::string phases_line(const ResultsGroup& group) {
   const double as_good_as = 1 / ((1 - median) / n_ablated + median / n_first_order);
   return text + ". Prediction and ablation agree over documents with r² = " + decimals(median, 2) +
          " (median over heads); with this r² the standard errors are those of ablation on " +
-         number_text(std::floor(as_good_as), 0) +
-         " documents. The intervals hold for all text that the documents are a sample of, not only "
-         "for these documents.";
+         number_text(std::floor(as_good_as), 0) + " documents.";
+}
+
+/// What the intervals of loss increases are about; empty if there are none.
+std::string population_line(const ResultsGroup& group) {
+  if (!group.has("loss_increase_corpus_half_width")) return "";
+  const Variable& increase = group.variable("loss_increase");
+  const Array half_widths = group.values("loss_increase_corpus_half_width").part(0);
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < half_widths.size(); ++i) {
+    const Estimate of_head = increase.estimate(i);
+    const double share = half_widths.values[i] / ((of_head.high - of_head.low) / 2);
+    if (std::isfinite(share)) shares.push_back(share);
+  }
+  if (shares.empty()) return "";
+  const std::string n_document =
+      count_text(static_cast<std::size_t>(group.scalar("n_document")), "document");
+  const std::string text =
+      "Intervals of loss increases are about all text of which the corpus is a sample. ";
+  const double median = arma::median(arma::vec(shares));
+  if (median == 0) {
+    return text + "Of the corpus's " + n_document +
+           ", all of which were ablated, the increases of zero and mean ablation are exact.";
+  }
+  return text + "For the mean over the corpus's " + n_document + " they are " +
+         decimals(median, 2) +
+         " times as wide (zero ablation, median over heads; loss_increase_corpus_half_width).";
+}
+
+/// How far resampled z depends on the documents that it is from; empty if that is not known.
+std::string donor_line(const ResultsGroup& group) {
+  if (!group.has("donor_error_sum")) return "";
+  const double error = group.scalar("donor_error_sum");
+  if (std::isnan(error)) return "";
+  const Array& increases = group.values("loss_increase").part(resample_place);
+  const double sum = std::accumulate(increases.values.begin(), increases.values.end(), 0.0);
+  return "With z of other documents (resample) the loss increases of all heads add up to " +
+         number_text(sum, 3) +
+         " nats. The choice of those documents gives this sum a standard "
+         "error of " +
+         number_text(error, 2) + " nats (" + percent(error / std::abs(sum)) + ").";
 }
 
 Description description(const Results& results) {
@@ -83,6 +122,8 @@ Description description(const Results& results) {
   description.add("Pruning one head", one_head_line(group));
   description.add("Pruning many", many_heads_line(group));
   description.add("Two phases", phases_line(group));
+  description.add("Population", population_line(group));
+  description.add("Donors", donor_line(group));
   if (group.has("precision_error")) {
     const Array& error = group.values("precision_error");
     description.add("Precision",

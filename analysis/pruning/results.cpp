@@ -11,6 +11,7 @@
 #include "pruning/direct_effects.hpp"
 #include "pruning/orders.hpp"
 #include "pruning/phases.hpp"
+#include "pruning/pruning.hpp"
 #include "pruning/variables.hpp"
 #include "random_draws.hpp"
 #include "report_text.hpp"
@@ -63,6 +64,7 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
   group.add(
       pruning_variables()["loss_increase"]
           .with("resampled", phases_resampled(rows))
+          .with("n_donor", std::to_string(settings.own<PruningOptions>().n_donor))
           .with("combined", is_exact ? ""
                                      : "; exact on n_document_ablated documents and "
                                        "predicted by the gradient on n_document_first_order, "
@@ -78,6 +80,42 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
             loss_increases(rows, once).part(all_but_one_row).mapped([&](double increase) {
               return increase + baseline;
             }));
+}
+
+/// Adds how far the loss increases of resample depend on the donors.
+void add_donor_error(const Statistics& statistics, const DocumentRows& rows,
+                     const ModelConfig& config, ResultsGroup& group) {
+  const Array sums = statistics.total("donor_variance");
+  const std::size_t n_head_total = sums.size() - n_donor_part;
+  const auto part = [&](DonorPart each) {
+    return sums(n_head_total + static_cast<std::size_t>(each));
+  };
+  const double n_predicted = weighted_sum(rows.n_predicted, every_document_once(rows));
+  const auto error = [&](double variance) {
+    return part(DonorPart::n_without) > 0 ? std::nan("") : std::sqrt(variance) / n_predicted;
+  };
+  Array of_heads({config.n_layer, config.n_head});
+  for (std::size_t i = 0; i < n_head_total; ++i) of_heads.values[i] = error(sums(i));
+  group.add(pruning_variables()["donor_error"], of_heads);
+  group.add(pruning_variables()["donor_error_sum"], error(part(DonorPart::sum_over_heads)));
+}
+
+/// Adds the intervals of the loss increases as means over the corpus's documents.
+void add_corpus_half_widths(const DocumentRows& rows, const AnalysisSettings& settings,
+                            ResultsGroup& group) {
+  const Array half_widths = corpus_half_widths(rows, group.scalar("n_document"), settings);
+  const Array& donor_error = group.values("donor_error");
+  Array chosen({std::size(ablation_rows), donor_error.shape[0], donor_error.shape[1]});
+  for (std::size_t i = 0; i < std::size(ablation_rows); ++i) {
+    chosen.set(half_widths.matrix(ablation_rows[i]), i);
+  }
+  // The donors of all documents are drawn, also where all documents are ablated.
+  const double ablated_share = static_cast<double>(rows.size()) / group.scalar("n_document");
+  for (std::size_t i = 0; i < donor_error.size(); ++i) {
+    double& half_width = chosen.values[resample_place * donor_error.size() + i];
+    half_width = std::hypot(half_width, std::sqrt(ablated_share) * 1.96 * donor_error.values[i]);
+  }
+  group.add(pruning_variables()["loss_increase_corpus_half_width"], chosen);
 }
 
 /// Adds the error of the loss increases of a sample of heads, zero ablation, against float32.
@@ -260,6 +298,8 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
             n_ablated + rows.gradient_only.n_document);
   add_loss(statistics, settings, group);
   add_loss_increase(rows, config, settings, group);
+  add_donor_error(statistics, rows, config, group);
+  add_corpus_half_widths(rows, settings, group);
   add_precision_error(statistics, rows, group);
   add_importance(rows, group);
   add_direct_effects(rows, config, settings, group);

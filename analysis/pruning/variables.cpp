@@ -43,9 +43,21 @@ const VariableTable& pruning_variables() {
       {"loss_increase", "ablation layer head", "nats per token",
        "mean loss with one head ablated minus loss_baseline; zero: z is set to 0; mean: z is set "
        "to its mean over the tokens of these documents, without position 0; resample: z is taken "
-       "from another document at the same position of a piece, and is unchanged where no other "
-       "document has a piece as long{combined}",
+       "from another document at the same position of a piece, mean over {n_donor} such documents, "
+       "and is unchanged where no other document has a piece as long{combined}",
        std::string(michel_2019) + "{regression}", "{resampled}, in pairs with the baseline"},
+      {"loss_increase_corpus_half_width", "ablation layer head", "nats per token",
+       "half the width of the 95 % interval, symmetric about loss_increase, for the mean over the "
+       "n_document documents of the corpus; the interval of loss_increase is that for all text of "
+       "which they are a sample",
+       "Cochran 1977, Sampling Techniques, sections 2.6 and 12.7"},
+      {"donor_error", "layer head", "nats per token",
+       "standard error of the loss increase of resample, over the ablated documents, from the "
+       "choice of the documents whose z replaces a head's; no value with fewer than two of them "
+       "for a document",
+       own_definition},
+      {"donor_error_sum", "", "nats per token",
+       "the same of the sum over heads, which all read the same documents", own_definition},
       Declaration::count("n_interval", "ablation", "heads whose loss_increase has an interval"),
       Declaration::count("n_harmless", "ablation",
                          "heads whose interval of loss_increase does not lie above 0: ablating the "

@@ -6,6 +6,7 @@
 
 #include "files/hdf5_file.hpp"
 #include "headscope/figure.hpp"
+#include "headscope/random.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
 #include "pruning/orders.hpp"
@@ -68,14 +69,66 @@ TEST(PruningCost, IsThatOfTheDocumentsUsed) {
   run.begin(0);
   for (std::uint64_t i = 0; i < corpus.n_document(); ++i) run.observe(corpus.piece(i));
   run.begin(1);
-  // Two of the three documents are used: four heads, four ablations each, from the middle of the
+  // Two of the three documents are used: four heads, six ablations each, from the middle of the
   // model on average.
   std::vector<double> costs{cost(1, 0), cost(1, 1), cost(1, 2)};
   std::ranges::sort(costs);
   EXPECT_EQ(costs[0], 0);
-  EXPECT_GE(costs[1], n_token * (1 + 4 * 4 / 2));
+  EXPECT_GE(costs[1], n_token * (1 + 4 * 6 / 2));
   EXPECT_EQ(costs[1], costs[2]);
   EXPECT_EQ(run.model().phase(run.pass(1)), "ablating heads");
+}
+
+/// Sums over heads of the loss increases by resampled z: their standard deviation between seeds,
+/// and the one that runs state, as a root mean square.
+struct DonorSpread {
+  double found = 0, stated = 0;
+};
+DonorSpread donor_spread(const Model& model, const Corpus& corpus, std::uint64_t n_donor) {
+  constexpr std::uint64_t n_seed = 24;
+  std::vector<double> sums, errors;
+  for (std::uint64_t seed = 0; seed < n_seed; ++seed) {
+    AnalysisSettings settings;
+    settings.seed = seed;
+    settings.own<PruningOptions>().n_document = 0;
+    settings.own<PruningOptions>().n_donor = n_donor;
+    const RegisteredAnalysis pruning = pruning_analysis();
+    test::Passes run(pruning, {model, &corpus, settings});
+    for (const int pass : {0, 1, 2}) {
+      run.begin(pass);
+      for (std::uint64_t d = 0; d < corpus.n_document(); ++d) run.observe(corpus.piece(d));
+    }
+    const ResultsGroup group =
+        pruning_results(run.model().statistics().at("pruning"), model.config, settings);
+    const Array& increases = group.values("loss_increase").part(resample_place);
+    sums.push_back(std::accumulate(increases.values.begin(), increases.values.end(), 0.0));
+    errors.push_back(group.scalar("donor_error_sum"));
+  }
+  return {arma::stddev(arma::vec(sums)), arma::norm(arma::vec(errors)) / std::sqrt(n_seed)};
+}
+
+TEST(PruningDonors, AveragedLowerTheSpreadBetweenSeedsWhichIsStated) {
+  const TemporaryDirectory folder;
+  std::vector<TokenIds> documents;
+  for (std::uint64_t d = 0; d < 16; ++d) {
+    documents.emplace_back();
+    for (std::uint64_t t = 0; t < 5 + d % 3; ++t) {
+      documents.back().push_back(static_cast<TokenId>(CounterRandom(3, d).below(7, t)));
+    }
+  }
+  test::write_token_corpus(folder.file("corpus.h5"), documents);
+  const Model model = random_model(
+      test::config_of(
+          {.n_layer = 2, .n_head = 2, .d_model = 8, .d_mlp = 16, .n_ctx = 8, .d_vocab = 7}),
+      1);
+  CorpusOptions options;
+  options.prepend_bos = false;
+  const Corpus corpus({folder.file("corpus.h5")}, nullptr, options);
+  const DonorSpread one = donor_spread(model, corpus, 1), six = donor_spread(model, corpus, 6);
+  EXPECT_TRUE(std::isnan(one.stated));
+  // Standard deviations of 24 numbers err by 15 %.
+  EXPECT_NEAR(six.found, one.found / std::sqrt(6), 0.5 * one.found / std::sqrt(6));
+  EXPECT_NEAR(six.stated, six.found, 0.4 * six.found);
 }
 
 /// Runs the command line on the tiny model and documents of the PyTorch goldens.

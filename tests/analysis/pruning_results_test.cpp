@@ -49,6 +49,7 @@ Statistics rows_of(const std::vector<Curves>& documents) {
     document.row("importance", {n_importance_row, n_layer, n_head});
     document.row("direct_head", {n_layer, n_head});
     document.row("direct_part", {n_layer + n_direct_part});
+    document.sum("donor_variance", {n_pruning_head + n_donor_part});
     document.sum("n_document", {n_document_block})(d % n_document_block) = 1;
     Array& loss = document.sum("loss", {n_document_block, 2});
     loss(d % n_document_block, 0) = 20;
@@ -261,6 +262,7 @@ void add_document(const SampledDocument& sampled, const std::vector<double>& bas
     document.row("importance", importance.shape) = importance;
     document.row("direct_head", {layers, heads});
     document.row("direct_part", {layers + n_direct_part});
+    document.sum("donor_variance", {n_head_total + n_donor_part});
   } else {
     document.sum("other_n_document", {n_document_block})(block) = 1;
     add_loss("other_baseline");
@@ -279,10 +281,16 @@ struct TwoPhases {
   std::size_t n_document, n_ablated;
   double slope, noise;  ///< increase = 0.2 + slope * prediction + noise, nats per token
 
-  Statistics draw(std::uint64_t number) const {
+  struct Drawn {
+    Statistics statistics;
+    std::vector<double> increase;  ///< of the corpus, a head each
+  };
+  Drawn draw(std::uint64_t number) const {
     test::Normal normal(number);
     const auto draw_normal = [&] { return static_cast<double>(normal.matrix(1, 1, 1)(0)); };
     Statistics statistics;
+    std::vector<double> increase(n_pruning_head, 0);
+    double n_predicted_of_all = 0;
     for (std::size_t d = 0; d < n_document; ++d) {
       const bool is_ablated = d * n_ablated / n_document != (d + 1) * n_ablated / n_document;
       const double n_predicted = 5 + std::floor(20 * std::abs(draw_normal()));
@@ -293,11 +301,14 @@ struct TwoPhases {
         const double x = std::exp(0.5 * draw_normal()), y = 0.2 + slope * x + noise * draw_normal();
         predicted.values[n_pruning_head + head_index] = -n_predicted * x;
         ablated.values[head_index] = n_predicted * (2 + y);
+        increase[head_index] += n_predicted * y;
       }
+      n_predicted_of_all += n_predicted;
       add_document({d, n_document, is_ablated}, {2 * n_predicted, n_predicted}, ablated, predicted,
                    statistics);
     }
-    return statistics;
+    for (double& each : increase) each /= n_predicted_of_all;
+    return {std::move(statistics), std::move(increase)};
   }
 
   double true_increase() const { return 0.2 + slope * std::exp(0.125); }
@@ -311,7 +322,7 @@ struct TwoPhases {
     Intervals result;
     const double n = static_cast<double>(n_draw * n_pruning_head);
     for (std::uint64_t i = 0; i < n_draw; ++i) {
-      const ResultsGroup group = results_of(draw(1000 * n_document + i));
+      const ResultsGroup group = results_of(draw(1000 * n_document + i).statistics);
       for (std::size_t head_index = 0; head_index < n_pruning_head; ++head_index) {
         const Estimate increase = group.variable("loss_increase").estimate(head_index);
         result.covering += increase.low <= true_increase() && true_increase() <= increase.high;
@@ -346,6 +357,74 @@ TEST(TwoPhasePruning, IntervalsAreAsNarrowAsTheFormulaSays) {
   const double expected = std::sqrt((1 - r2) + r2 * 40 / 400);
   // Student's t and skewness widen the interval of 40 documents alone by some 10 %.
   EXPECT_NEAR(both / exact, expected, 0.15 * expected);
+}
+
+/// How often intervals hold the mean over the corpus, and how wide they are.
+struct CorpusIntervals {
+  double covering = 0;
+  double half_width = 0, half_width_of_text = 0;  ///< for the corpus, for all text
+  double spread = 0;  ///< standard deviation of the estimates about the corpus's mean
+};
+CorpusIntervals corpus_intervals(const TwoPhases& corpus, std::uint64_t n_draw) {
+  CorpusIntervals found;
+  const auto n = static_cast<double>(n_draw * n_pruning_head);
+  for (std::uint64_t i = 0; i < n_draw; ++i) {
+    const TwoPhases::Drawn drawn = corpus.draw(1000 * corpus.n_document + i);
+    const ResultsGroup group = results_of(drawn.statistics);
+    const Array& half_widths = group.values("loss_increase_corpus_half_width");
+    for (std::size_t head_index = 0; head_index < n_pruning_head; ++head_index) {
+      const Estimate increase = group.variable("loss_increase").estimate(head_index);
+      const double error = increase.value - drawn.increase[head_index];
+      found.covering += std::abs(error) <= half_widths.values[head_index] ? 1 / n : 0;
+      found.half_width += half_widths.values[head_index] / n;
+      found.half_width_of_text += (increase.high - increase.low) / 2 / n;
+      found.spread += error * error / n;
+    }
+  }
+  found.spread = std::sqrt(found.spread);
+  return found;
+}
+
+// A quarter of the documents is ablated. The intervals for all text are about the corpus's mean
+// much too wide where the gradient predicts well.
+TEST(TwoPhasePruning, HalfWidthsForTheCorpusCoverItsMean) {
+  for (const TwoPhases& corpus : {TwoPhases{160, 40, 1, 0.202}, TwoPhases{160, 40, 1, 0.92}}) {
+    const CorpusIntervals found = corpus_intervals(corpus, 40);
+    EXPECT_GT(found.covering, 0.90) << "noise " << corpus.noise;
+    EXPECT_LT(found.covering, 0.985) << "noise " << corpus.noise;
+    EXPECT_GT(found.half_width, 1.75 * found.spread) << "noise " << corpus.noise;
+    EXPECT_LT(found.half_width, 2.5 * found.spread) << "noise " << corpus.noise;
+  }
+  const CorpusIntervals close = corpus_intervals({160, 40, 1, 0.202}, 40);
+  EXPECT_GT(close.half_width_of_text, 1.5 * close.half_width);
+}
+
+TEST(PruningResults, HalfWidthsForTheCorpusAreZeroWhereAllDocumentsAreAblated) {
+  Statistics statistics = rows_of(enough({free_until(2), free_until(2)}));
+  for (std::uint64_t d = 0; d < least_documents; ++d) {
+    DocumentStatistics(statistics, d).row("ablated", {n_ablation_row, n_layer, n_head})(0, 1, 2) =
+        20.0 + static_cast<double>(d);
+  }
+  DocumentStatistics donors(statistics, 0);
+  donors.sum("donor_variance", {n_pruning_head + n_donor_part})(7) = 4;
+  donors.end();
+  const auto half_widths = [&] {
+    return results_of(statistics).values("loss_increase_corpus_half_width");
+  };
+  const double n_predicted = 10 * static_cast<double>(least_documents);
+  EXPECT_EQ(half_widths()(0, 1, 2), 0);
+  EXPECT_NEAR(half_widths()(resample_place, 1, 2), 1.96 * 2 / n_predicted, test::double_rounding)
+      << "other donors would have been as good";
+  // As many documents again that were only read.
+  DocumentStatistics read(statistics, 40);
+  for (std::size_t d = 20; d < 40; ++d) {
+    read.sum("n_document", {n_document_block})(d) = 1;
+    read.sum("loss", {n_document_block, 2})(d, 1) = 10;
+  }
+  read.end();
+  const Estimate increase = results_of(statistics).variable("loss_increase").estimate(7);
+  EXPECT_NEAR(half_widths()(0, 1, 2), std::sqrt(0.5) * (increase.high - increase.low) / 2,
+              test::double_rounding);
 }
 
 /// Paragraphs of a book of 25 to 60 words, the first so many.
@@ -453,6 +532,7 @@ TEST(TwoPhasePruning, OfAnExampleByHand) {
       document.row("importance", {n_importance_row, n_layer, n_head})(1, 1, 2) = -10 * x[d];
       document.row("direct_head", {n_layer, n_head});
       document.row("direct_part", {n_layer + n_direct_part});
+      document.sum("donor_variance", {n_pruning_head + n_donor_part});
     } else {
       document.sum("other_n_document", {n_document_block})(d) = 1;
       Array& baseline = document.sum("other_baseline", {n_document_block, 2});
@@ -483,9 +563,54 @@ TEST(TwoPhasePruning, OfAnExampleByHand) {
       line->text,
       "Heads were ablated on 3 documents. The gradient predicted the loss increase on 4 documents, "
       "and regression combined both. Prediction and ablation agree over documents with r² = 0.94 "
-      "(median over heads); with this r² the standard errors are those of ablation on 3 documents. "
-      "The intervals hold for all text that the documents are a sample of, not only for these "
+      "(median over heads); with this r² the standard errors are those of ablation on 3 "
       "documents.");
+}
+
+TEST(PruningResults, SaysWhatIntervalsAreAboutAndHowFarDonorsMatter) {
+  const auto lines = [](const Statistics& statistics) {
+    Results results;
+    results.groups = {results_of(statistics)};
+    std::vector<std::string> texts;
+    for (const Finding& each : pruning_presentation().describe(results).findings) {
+      if (each.about == "Population" || each.about == "Donors") texts.push_back(each.text);
+    }
+    return texts;
+  };
+  Statistics statistics = rows_of(enough({free_until(2), free_until(2)}));
+  for (std::uint64_t d = 0; d < least_documents; ++d) {
+    Array& ablated =
+        DocumentStatistics(statistics, d).row("ablated", {n_ablation_row, n_layer, n_head});
+    for (std::size_t i = 0; i < n_pruning_head; ++i) {
+      ablated.values[i] = 20.0 + static_cast<double>(d % 5);
+      ablated.values[resample_row * n_pruning_head + i] = 21;
+    }
+  }
+  DocumentStatistics donors(statistics, 0);
+  donors.sum("donor_variance", {n_pruning_head + n_donor_part})(n_pruning_head) = 100;
+  donors.end();
+  // 10 heads, 0.1 nats each; sqrt(100) nats over 200 predicted tokens.
+  EXPECT_THAT(
+      lines(statistics),
+      testing::ElementsAre(
+          "Intervals of loss increases are about all text of which the corpus is a sample. Of the "
+          "corpus's 20 documents, all of which were ablated, the increases of zero and mean "
+          "ablation are exact.",
+          "With z of other documents (resample) the loss increases of all heads add up to 1 nats. "
+          "The choice of those documents gives this sum a standard error of 0.05 nats (5 %)."));
+  DocumentStatistics read(statistics, 40);
+  for (std::size_t d = 20; d < 80; ++d) {
+    read.sum("n_document", {n_document_block})(d) = 1;
+    read.sum("loss", {n_document_block, 2})(d, 1) = 10;
+  }
+  // A piece with a single donor: what another would have given is not known.
+  read.sum("donor_variance", {n_pruning_head + n_donor_part})(n_pruning_head + 1) = 1;
+  read.end();
+  EXPECT_THAT(lines(statistics),
+              testing::ElementsAre(
+                  "Intervals of loss increases are about all text of which the corpus is a sample. "
+                  "For the mean over the corpus's 80 documents they are 0.87 times as wide "
+                  "(zero ablation, median over heads; loss_increase_corpus_half_width)."));
 }
 
 /// Recomputes every number in NumPy from whole forward passes; of 24 documents, so many ablated.

@@ -19,20 +19,21 @@ from plain_gpt2 import (CounterRandom, Pass, compare, document_weights, interval
 
 # For mean losses of about 5 nats, and their differences and slopes: the program's float32 against float64.
 LOSS_TOLERANCE = 2e-6
+N_DONOR = 2  # --resample-donors
 
 
 def donor_z(clean, passes, document, index, seed):
-    """z from drawn pieces of other documents at the same positions; the piece's own where none is as long. A list over layers."""
-    z = [own.copy() for own in clean.z]
+    """z of other documents at the same positions: [donor][layer]. The k-th donor of a position is the k-th piece, in a seeded order,
+    that is long enough; fewer take turns, and without any the piece's own z stays."""
     others = [other for number, pieces in passes.items() if number != document for other in pieces.values()]
     order = random_permutation(len(others), CounterRandom(CounterRandom(seed, document).value(index)))
-    filled, length = 0, len(clean.tokens)
-    for other in (others[i] for i in order):
-        reach = min(length, len(other.tokens))
-        for layer in range(len(z)) if reach > filled else ():
-            z[layer][:, filled:reach] = other.z[layer][:, filled:reach]
-        filled = max(filled, reach)
-    return z
+    donors = [[own.copy() for own in clean.z] for _ in range(min(N_DONOR, len(others)))]
+    for t in range(len(clean.tokens)):
+        reaching = [others[i] for i in order if len(others[i].tokens) > t]
+        for k, layers in enumerate(donors if reaching else ()):
+            for layer, z in enumerate(layers):
+                z[:, t] = reaching[k % min(N_DONOR, len(reaching))].z[layer][:, t]
+    return donors
 
 
 def replaced(unit, new_z):
@@ -67,6 +68,14 @@ def regression_estimate(y, x, n, other_x, other_n, weights=None, other_weights=N
     whole = scale * np.tensordot(weights, x, 1) + other_scale * np.tensordot(other_weights, other_x, 1)
     whole_n = scale * weights @ n + other_scale * other_weights @ other_n
     return mean_y + slope * (whole / whole_n - mean_x)
+
+
+def regression_given(y, x, n, mean_x_of_all):
+    """The regression estimate from documents [d, ...], given the mean of x over all documents per predicted token."""
+    tokens = n.reshape((-1,) + (1,) * (y.ndim - 1))
+    mean_x, mean_y = x.sum(0) / n.sum(), y.sum(0) / n.sum()
+    slope = ((x - mean_x * tokens) * (y - mean_y * tokens) / tokens).sum(0) / ((x - mean_x * tokens) ** 2 / tokens).sum(0)
+    return mean_y + slope * (mean_x_of_all - mean_x)
 
 
 def bca_interval(draws, value):
@@ -188,15 +197,21 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
     all_but_one = np.zeros((len(passes),) + shape)
     direct = [0, 0, 0]
     direct_heads = []
+    donor_variance, donor_variance_of_sum = np.zeros(shape), 0.0
     for d, (number, pieces) in enumerate(passes.items()):
         heads = 0
         for index, clean in pieces.items():
             donor = donor_z(clean, passes, number, index, seed)
+            resampled = np.zeros((len(donor),) + shape)
             for unit in units:
-                new = (0, mean_z[unit[0]][unit[1]], donor[unit[0]][unit[1]])
-                ablated[(d, slice(None)) + unit] += [Pass(model, clean.tokens, replaced(unit, z)).loss() for z in new]
+                losses = [Pass(model, clean.tokens, replaced(unit, z)).loss()
+                          for z in (0, mean_z[unit[0]][unit[1]], *(layers[unit[0]][unit[1]] for layers in donor))]
+                resampled[(slice(None),) + unit] = losses[2:]
+                ablated[(d, slice(None)) + unit] += losses[:2] + [np.mean(losses[2:])]
                 others = [(unit[0], head) for head in range(shape[1]) if head != unit[1]]
                 all_but_one[(d,) + unit] += Pass(model, clean.tokens, without(others)).loss()
+            donor_variance += resampled.var(0, ddof=1) / len(donor)
+            donor_variance_of_sum += resampled.sum((1, 2)).var(ddof=1) / len(donor)
             effects = direct_effects(model, clean)
             direct = [a + b for a, b in zip(direct, effects)]
             heads = heads + effects[0]
@@ -206,7 +221,7 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
         for index, clean in pieces.items():
             donor = donor_z(clean, passes, number, index, seed)
             for unit in units:
-                new = (0, mean_z[unit[0]][unit[1]], donor[unit[0]][unit[1]])
+                new = (0, mean_z[unit[0]][unit[1]], np.mean([layers[unit[0]][unit[1]] for layers in donor], 0))
                 predicted[(d, slice(None)) + unit] += [first_order(model, clean, unit, z) for z in new]
     exact = ablated - baseline[:, None, None, None]
     x, y = (values / n[:, None, None] for values in (predicted[:len(passes), 0], exact[:, 0]))
@@ -214,6 +229,12 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
     compare("first_order_r2", (moments[3] - moments[0] * moments[1]) ** 2
             / ((moments[2] - moments[0] ** 2) * (moments[4] - moments[1] ** 2)), group["first_order_r2"][()], LOSS_TOLERANCE)
     all_n, all_baseline = n, baseline
+    donor_error = np.sqrt(donor_variance) / n.sum()
+    compare("donor_error", donor_error, group["donor_error"][()], LOSS_TOLERANCE)
+    compare("donor_error_sum", np.sqrt(donor_variance_of_sum) / n.sum(), group["donor_error_sum"][()], LOSS_TOLERANCE)
+    low, high = interval(without_each_document(exact), mean(exact), n_resample, seed)
+    n_gradient, n_corpus = len(passes) + len(rest), len(documents)
+    squares = len(passes) / n_gradient * (1 - n_gradient / n_corpus) * ((high - low) / 2) ** 2
     if rest:
         other_n = np.array([sum(len(clean.tokens) - 1 for clean in pieces.values()) for pieces in rest.values()])
         other_baseline = np.array([sum(clean.loss() for clean in pieces.values()) for pieces in rest.values()])
@@ -223,6 +244,11 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
         draws = zip(document_weights(len(passes), n_resample, seed),
                     document_weights(len(rest), n_resample, CounterRandom(seed, 1 << 60).value(0)))
         low, high = bca_interval(np.array([regression_estimate(exact, *phases, *both) for both in draws]), increase)
+        kept = [np.delete(np.arange(len(passes)), d) for d in range(len(passes))]
+        slopes_vary = np.array([regression_given(exact[rows], predicted[:len(passes)][rows], n[rows],
+                                                 predicted.sum(0) / np.concatenate([n, other_n]).sum()) for rows in kept])
+        bounds = interval(slopes_vary, increase, n_resample, seed)
+        squares += (1 - len(passes) / n_gradient) * ((bounds[1] - bounds[0]) / 2) ** 2
         all_others = predicted[:, 0].sum(axis=2, keepdims=True) - predicted[:, 0]
         all_but_one_increase = regression_estimate(all_but_one - baseline[:, None, None], all_others[:len(passes)], n,
                                                    all_others[len(passes):], other_n)
@@ -234,6 +260,9 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
     compare("loss_increase", increase, group["loss_increase"][()], LOSS_TOLERANCE)
     compare("loss_increase_ci_low", low, group["loss_increase_ci_low"][()], LOSS_TOLERANCE)
     compare("loss_increase_ci_high", high, group["loss_increase_ci_high"][()], LOSS_TOLERANCE)
+    half_width = np.sqrt(squares)
+    half_width[2] = np.hypot(half_width[2], np.sqrt(len(passes) / n_corpus) * 1.96 * donor_error)
+    compare("loss_increase_corpus_half_width", half_width, group["loss_increase_corpus_half_width"][()], LOSS_TOLERANCE)
     compare("loss_all_but_one", all_baseline.sum() / all_n.sum() + all_but_one_increase, group["loss_all_but_one"][()],
             LOSS_TOLERANCE)
 

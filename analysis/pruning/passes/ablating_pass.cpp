@@ -5,32 +5,13 @@
 #include <optional>
 
 #include "headscope/gradient.hpp"
-#include "headscope/random.hpp"
 #include "pruning/direct_effects.hpp"
 #include "pruning/passes/averaging_pass.hpp"
+#include "pruning/passes/donors.hpp"
 #include "pruning/results.hpp"
-#include "random_draws.hpp"
 
 namespace headscope {
 namespace {
-
-/// Copies the z of a layer at the positions [first, end).
-/// @param z  per layer, d_z x at least end.
-void copy_z(const LayerView& view, Index first, Index end, std::vector<Matrix>& z) {
-  z[view.layer].cols(first, end - 1) = view.z.cols(first, end - 1);
-}
-
-/// The pieces of ablated documents, which give their z to others.
-std::vector<Donor> donors_of(const PruningInput& input) {
-  std::vector<Donor> donors;
-  for (const Index document : input.ablated) {
-    for (std::uint64_t index = 0; index < input.corpus.n_piece(document); ++index) {
-      const Index n_token = input.corpus.piece(document, index).tokens.size();
-      if (n_token > 1) donors.push_back({document, index, n_token});
-    }
-  }
-  return donors;
-}
 
 /// Takes the gradient of a piece and, of an ablated document, ablates every head.
 class Effects : public PieceObserver {
@@ -40,8 +21,8 @@ class Effects : public PieceObserver {
         config_(input.model.config),
         tokens_(piece.tokens),
         block_(input.block_of(piece)),
-        statistics_(statistics) {
-    collect_donor_z(piece);
+        statistics_(statistics),
+        donors_(input, piece) {
     const bool is_ablated = input.ablated.contains(piece.document);
     // The ablation needs their memory.
     input.ablation.keep_projections(!is_ablated);
@@ -60,9 +41,7 @@ class Effects : public PieceObserver {
   void observe_layer(const LayerView& view) override {
     input_.ablation.observe_layer(view);
     if (direct_effects_) direct_effects_->observe_layer(view);
-    if (!donor_z_.empty() && donor_length_ < view.n_token) {
-      copy_z(view, donor_length_, view.n_token, donor_z_);
-    }
+    donors_.keep_own(view);
   }
 
   void end(const PieceEnd& end) override {
@@ -80,33 +59,6 @@ class Effects : public PieceObserver {
   }
 
  private:
-  /// Fills donor_z_ with z of pieces of other documents at the same positions. Donors are visited
-  /// in a seeded order; each fills the positions beyond the end of earlier donors. Positions that
-  /// no donor reaches keep the piece's own z.
-  void collect_donor_z(const Piece& piece) {
-    const Index n_token = tokens_.size();
-    donor_length_ = 0;
-    auto others = input_.donors;
-    std::erase_if(others, [&](const Donor& other) { return other.document == piece.document; });
-    const CounterRandom random(
-        CounterRandom(input_.settings.seed, piece.document).value(piece.index));
-    Forward forward(input_.model, input_.compute);  // gives its memory back before the ablation
-    for (const Index choice : permutation(others.size(), random)) {
-      if (donor_length_ == n_token) break;
-      const Donor& donor = others[choice];
-      if (donor.n_token <= donor_length_) continue;
-      if (donor_z_.empty()) {
-        donor_z_.assign(config_.n_layer, Matrix(config_.d_z(), n_token, arma::fill::zeros));
-      }
-      const Index reach = std::min(n_token, donor.n_token);
-      LayerFunction copy(
-          [&](const LayerView& view) { copy_z(view, donor_length_, reach, donor_z_); });
-      LayerObserver* const observers[] = {&copy};
-      forward.run(input_.corpus.piece(donor.document, donor.index).tokens, observers);
-      donor_length_ = reach;
-    }
-  }
-
   void ablate() {
     const Index n_head = config_.n_head, n_token = tokens_.size();
     std::vector<HeadVariant> variants;
@@ -119,21 +71,26 @@ class Effects : public PieceObserver {
         variants.push_back({l, {h}});
         variants.push_back({l, {h}, mean});
         variants.push_back({l, std::move(others)});
-        if (!donor_z_.empty()) variants.push_back({l, {h}, donor_z_[l]});
+        for (std::size_t donor = 0; donor < donors_.size(); ++donor) {
+          variants.push_back({l, {h}, donors_.z(donor, l)});
+        }
       }
     }
     const std::vector<TokenLoss> losses = input_.ablation.losses(tokens_, variants);
     Array& rows = statistics_.row("ablated", {n_ablation_row, config_.n_layer, n_head});
     if (input_.ablation.is_approximate()) sample_float32(variants);
+    DonorLosses by_donor(config_.n_layer * n_head, donors_.size());
     auto loss = losses.begin();
     for (Index l = 0; l < config_.n_layer; ++l) {
       for (Index h = 0; h < n_head; ++h) {
-        for (std::size_t row = 0; row < n_ablation_row; ++row) {
-          const bool has_donor = row != resample_row || !donor_z_.empty();
-          rows(row, l, h) += has_donor ? (loss++)->sum() : std::nan("");
+        for (std::size_t row = 0; row < resample_row; ++row) rows(row, l, h) += (loss++)->sum();
+        for (std::size_t donor = 0; donor < donors_.size(); ++donor) {
+          by_donor.set(l * n_head + h, donor, (loss++)->sum());
         }
+        rows(resample_row, l, h) += by_donor.mean(l * n_head + h);
       }
     }
+    by_donor.add_variances(statistics_);
   }
 
   /// Zero ablation of a sample of heads by float32 products.
@@ -164,8 +121,7 @@ class Effects : public PieceObserver {
       const arma::mat products = z_dot_gradient(view, config_.n_head);
       const arma::vec whole = arma::conv_to<arma::vec>::from(arma::sum(view.dz, 1)),
                       mean = arma::conv_to<arma::vec>::from(input_.mean_z[l]) % whole;
-      arma::mat donors;
-      if (!donor_z_.empty()) donors = z_dot_gradient({l, donor_z_[l], view.dz}, config_.n_head);
+      const arma::mat donors = donors_.z_dot_gradient(view, config_.n_head);
       for (Index h = 0; h < config_.n_head; ++h) {
         const double zero = arma::accu(products.row(h));
         importance(0, l, h) = n_predicted * arma::accu(arma::abs(products.row(h)));
@@ -203,15 +159,14 @@ class Effects : public PieceObserver {
   std::size_t block_;  // of the piece's document
   DocumentStatistics& statistics_;
   std::optional<DirectEffects> direct_effects_;  // none: the document is not ablated
-  std::vector<Matrix> donor_z_;  // per layer, d_z x n_token; empty if there is no other document
-  Index donor_length_ = 0;       // positions filled by donors
+  DonorZ donors_;
 };
 
 }  // namespace
 
 AblatingPass::AblatingPass(const PruningInput& input, const LogitAttribution& attribution,
                            const Statistics& earlier)
-    : input_{input, attribution, mean_z(earlier, input.model.config), donors_of(input)} {}
+    : input_{{input, donors_of(input)}, attribution, mean_z(earlier, input.model.config)} {}
 
 std::unique_ptr<PieceObserver> AblatingPass::begin_piece(const Piece& piece,
                                                          DocumentStatistics& statistics) {

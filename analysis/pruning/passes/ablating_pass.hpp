@@ -4,21 +4,14 @@
 
 #include "corpus_pass.hpp"
 #include "headscope/direct_effect.hpp"
-#include "pruning/passes/pruning_input.hpp"
+#include "pruning/passes/donors.hpp"
 
 namespace headscope {
 
-/// A piece of the sample whose z can replace another's.
-struct Donor {
-  std::uint64_t document, index;
-  Index n_token;
-};
-
-/// What the second pass has besides PruningInput; the same for all pieces.
-struct AblationInput : PruningInput {
+/// What the second pass has besides PruningInput and donors; the same for all pieces.
+struct AblationInput : DonorInput {
   const LogitAttribution& attribution;
   std::vector<Vector> mean_z;  ///< per layer, d_z
-  std::vector<Donor> donors;
 };
 
 /// The second pass: takes the gradient of the sample and, on a part of it, ablates every head and

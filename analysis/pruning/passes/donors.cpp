@@ -1,0 +1,107 @@
+#include "pruning/passes/donors.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "headscope/random.hpp"
+#include "pruning/pruning.hpp"
+#include "pruning/results.hpp"
+#include "random_draws.hpp"
+
+namespace headscope {
+
+std::vector<Donor> donors_of(const PruningInput& input) {
+  std::vector<Donor> donors;
+  for (const Index document : input.ablated) {
+    for (std::uint64_t index = 0; index < input.corpus.n_piece(document); ++index) {
+      const Index n_token = input.corpus.piece(document, index).tokens.size();
+      if (n_token > 1) donors.push_back({document, index, n_token});
+    }
+  }
+  return donors;
+}
+
+DonorZ::DonorZ(const DonorInput& input, const Piece& piece) : n_filled_(piece.tokens.size(), 0) {
+  std::vector<Donor> others;
+  for (const Donor& donor : input.donors) {
+    if (donor.document != piece.document) others.push_back(donor);
+  }
+  const ModelConfig& config = input.model.config;
+  z_.resize(std::min<std::size_t>(input.settings.own<PruningOptions>().n_donor, others.size()));
+  for (Layers& layers : z_) {
+    layers.assign(config.n_layer, Matrix(config.d_z(), n_filled_.size(), arma::fill::zeros));
+  }
+  const CounterRandom random(CounterRandom(input.settings.seed, piece.document).value(piece.index));
+  std::vector<Donor> in_order;
+  for (const Index choice : permutation(others.size(), random)) in_order.push_back(others[choice]);
+  collect(input, in_order);
+  take_turns();
+}
+
+void DonorZ::collect(const DonorInput& input, std::span<const Donor> in_order) {
+  Forward forward(input.model, input.compute);  // gives its memory back before the ablation
+  for (const Donor& donor : in_order) {
+    if (n_filled_.back() == size()) break;
+    const Index reach = std::min<Index>(n_filled_.size(), donor.n_token);
+    // Later positions are filled less often.
+    if (n_filled_[reach - 1] == size()) continue;
+    LayerFunction copy([&](const LayerView& view) {
+      for (Index t = 0; t < reach; ++t) {
+        if (n_filled_[t] < size()) z_[n_filled_[t]][view.layer].col(t) = view.z.col(t);
+      }
+    });
+    LayerObserver* const observers[] = {&copy};
+    forward.run(input.corpus.piece(donor.document, donor.index).tokens, observers);
+    for (Index t = 0; t < reach; ++t) n_filled_[t] += n_filled_[t] < size() ? 1 : 0;
+  }
+}
+
+void DonorZ::take_turns() {
+  for (Index t = 0; t < n_filled_.size(); ++t) {
+    if (n_filled_[t] == 0) continue;
+    for (std::size_t donor = n_filled_[t]; donor < size(); ++donor) {
+      for (Index l = 0; l < z_[donor].size(); ++l) {
+        z_[donor][l].col(t) = z_[donor % n_filled_[t]][l].col(t);
+      }
+    }
+  }
+}
+
+void DonorZ::keep_own(const LayerView& view) {
+  const auto first = static_cast<Index>(std::ranges::find(n_filled_, 0U) - n_filled_.begin());
+  if (first == n_filled_.size()) return;
+  for (Layers& layers : z_) {
+    layers[view.layer].cols(first, view.n_token - 1) = view.z.cols(first, view.n_token - 1);
+  }
+}
+
+arma::mat DonorZ::z_dot_gradient(const LayerGradient& gradient, Index n_head) const {
+  arma::mat mean;
+  for (const Layers& layers : z_) {
+    const arma::mat products =
+        headscope::z_dot_gradient({gradient.layer, layers[gradient.layer], gradient.dz}, n_head);
+    mean = mean.is_empty() ? products : arma::mat(mean + products);
+  }
+  return mean / static_cast<double>(std::max<std::size_t>(1, size()));
+}
+
+double DonorLosses::mean(Index head_index) const {
+  return losses_.n_cols == 0 ? std::nan("") : arma::mean(losses_.row(head_index));
+}
+
+void DonorLosses::add_variances(DocumentStatistics& statistics) const {
+  Array& sums = statistics.sum("donor_variance", {losses_.n_rows + n_donor_part});
+  if (losses_.n_cols < 2) {
+    sums(losses_.n_rows + static_cast<std::size_t>(DonorPart::n_without)) += 1;
+    return;
+  }
+  const auto n_donor = static_cast<double>(losses_.n_cols);
+  const arma::vec of_heads = arma::var(losses_, 0, 1) / n_donor;
+  for (Index head_index = 0; head_index < of_heads.size(); ++head_index) {
+    sums(head_index) += of_heads(head_index);
+  }
+  sums(losses_.n_rows + static_cast<std::size_t>(DonorPart::sum_over_heads)) +=
+      arma::var(arma::vec(arma::sum(losses_, 0).t())) / n_donor;
+}
+
+}  // namespace headscope

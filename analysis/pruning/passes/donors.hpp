@@ -1,0 +1,70 @@
+#pragma once
+
+#include <vector>
+
+#include "headscope/gradient.hpp"
+#include "pruning/passes/pruning_input.hpp"
+
+namespace headscope {
+
+/// A piece of an ablated document, whose z can replace another's.
+struct Donor {
+  std::uint64_t document, index;
+  Index n_token;
+};
+
+/// All pieces of ablated documents that have two tokens.
+std::vector<Donor> donors_of(const PruningInput& input);
+
+/// What resampling z needs; the same for all pieces.
+struct DonorInput : PruningInput {
+  std::vector<Donor> donors;
+};
+
+/// What replaces the z of a piece when it is resampled: z of other documents at the same positions,
+/// `--resample-donors` times.
+///
+/// The pieces of all other documents are in a seeded order. The k-th donor of a position is the
+/// k-th of those pieces that are long enough. Where fewer pieces are, they take turns; positions
+/// that none reaches keep the piece's own z. Memory: size() times z of all layers.
+class DonorZ {
+ public:
+  /// Runs the donors through the model.
+  DonorZ(const DonorInput& input, const Piece& piece);
+
+  /// Keeps the piece's own z at the positions that no donor reaches.
+  void keep_own(const LayerView& view);
+
+  /// Donors of a position; 0 if no other document was ablated.
+  std::size_t size() const { return z_.size(); }
+  /// d_z x n_token, what donor `donor` writes in a layer.
+  const Matrix& z(std::size_t donor, Index layer) const { return z_[donor][layer]; }
+  /// Mean over donors of z.g, g the gradient by the piece's z: n_head x n_token. Empty without
+  /// donors.
+  arma::mat z_dot_gradient(const LayerGradient& gradient, Index n_head) const;
+
+ private:
+  using Layers = std::vector<Matrix>;
+  void collect(const DonorInput& input, std::span<const Donor> in_order);
+  void take_turns();
+
+  std::vector<Layers> z_;
+  std::vector<std::size_t> n_filled_;  // by position: donors that reach it
+};
+
+/// Losses of a piece with each head's z resampled, by donor, and how they vary with the donor.
+class DonorLosses {
+ public:
+  DonorLosses(Index n_head_total, std::size_t n_donor) : losses_(n_head_total, n_donor) {}
+  void set(Index head_index, std::size_t donor, double loss) { losses_(head_index, donor) = loss; }
+  /// Mean over donors; NaN without any.
+  double mean(Index head_index) const;
+  /// Adds the variances of the means over donors, of each head and of the sum over heads; or, if
+  /// there are fewer than two donors, to the number of pieces that have no variance.
+  void add_variances(DocumentStatistics& statistics) const;
+
+ private:
+  arma::mat losses_;  // head x donor, nats summed over the piece
+};
+
+}  // namespace headscope
