@@ -20,8 +20,7 @@ std::vector<double> likeness_values(const BlockProducts& blocks, const Bootstrap
       const arma::mat products = total.matrix(layer);
       values.push_back(mean_abs_off_diagonal(cosines(products)));
       const arma::mat sizes = arma::abs(products);
-      if (space == residual_space)
-        overlap.push_back(1 - arma::trace(sizes) / arma::accu(sizes));
+      if (space == residual_space) overlap.push_back(1 - arma::trace(sizes) / arma::accu(sizes));
     }
   }
   values.push_back(mean_of_numbers(overlap));
@@ -31,8 +30,7 @@ std::vector<double> likeness_values(const BlockProducts& blocks, const Bootstrap
 /// Appends the mean over layers of |cosine| in residual space to likeness_values.
 std::vector<double> with_mean(std::vector<double> values) {
   const auto n_layer = static_cast<std::ptrdiff_t>(values.size() / 2);
-  values.push_back(
-      mean_of_numbers({values.begin() + n_layer, values.begin() + 2 * n_layer}));
+  values.push_back(mean_of_numbers({values.begin() + n_layer, values.begin() + 2 * n_layer}));
   return values;
 }
 
@@ -63,12 +61,11 @@ Array total_products(const Array& blocks, const BootstrapCounts& weights) {
 
 Likeness likeness_of(const Statistics& statistics, const AnalysisSettings& settings) {
   const BlockProducts blocks = block_products(statistics);
-  std::vector<Estimate> estimates =
-      Bootstrap::of_documents(statistics.total("n_document").values, settings.n_bootstrap,
-                              settings.seed)
-          .estimates([&](const BootstrapCounts& weights) {
-            return with_mean(likeness_values(blocks, weights));
-          });
+  std::vector<Estimate> estimates = Bootstrap::of_documents(statistics.total("n_document").values,
+                                                            settings.n_bootstrap, settings.seed)
+                                        .estimates([&](const BootstrapCounts& weights) {
+                                          return with_mean(likeness_values(blocks, weights));
+                                        });
   for (Estimate& estimate : estimates) estimate = within(std::move(estimate), 0, 1);
   return as_likeness(std::move(estimates));
 }

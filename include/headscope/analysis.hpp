@@ -120,15 +120,11 @@ class Analysis {
   virtual std::vector<ResultsGroup> control_results(const Statistics& /*statistics*/) const {
     return {};
   }
-  /// What `heed` and `compare` need of a control model; this analysis is the control's.
+  /// What `heed` needs of a control model; this analysis is the control's.
   /// @param statistics  of the control's documents, those of the last pass alone.
   virtual ControlValues control_values(const Statistics& /*statistics*/) const { return {}; }
-  /// Takes from the controls what `finish` depends on.
+  /// Called before `finish`, whose results it compares with those of the control models.
   virtual void heed(const Controls& /*controls*/) {}
-  /// Adds to this analysis's `group` the comparison with the same analysis of control models.
-  /// @param controls  at least one of each kind that the analysis has.
-  virtual void compare(const Statistics& /*statistics*/, const Controls& /*controls*/,
-                       ResultsGroup& /*group*/) const {}
 
   /// Adds to this analysis's `group` what other analyses' groups contribute to it.
   /// @param all  every group of the run, this one included.
