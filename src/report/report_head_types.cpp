@@ -35,7 +35,7 @@ json unexplained_types(const Results& results, const std::vector<Presentation>& 
 }  // namespace
 
 json head_types_json(const Results& results, const std::vector<Presentation>& presentations,
-           const HeadShape& shape) {
+                     const HeadShape& shape) {
   const std::optional<HeadTypes> found = head_types(results, shape);
   if (!found) return nullptr;
   json flags = json::array();
@@ -77,7 +77,7 @@ json head_categories_json(const Results& results, const HeadShape& shape) {
 }
 
 json head_reasons_json(const Results& results, const std::vector<Presentation>& presentations,
-             const HeadShape& shape) {
+                       const HeadShape& shape) {
   const std::optional<HeadTypes> types = head_types(results, shape);
   const auto presented = std::ranges::find_if(presentations, [&](const Presentation& each) {
     return results.has(each.group) && results.group(each.group).has(each.reasons.score);
