@@ -68,10 +68,7 @@ class Classification : public CorpusAnalysis {
   }
   void heed(const Controls& controls) override {
     permuted_ = permuted_scores(types_, controls.permuted);
-  }
-  void compare(const Statistics& /*statistics*/, const Controls& controls,
-               ResultsGroup& group) const override {
-    add_control_types(types_, controls.untrained, group);
+    untrained_ = controls.untrained;
   }
   void relate(const Results& /*all*/, ResultsGroup& group) const override {
     if (!group.has("control_type_heads")) say_without_controls(types_, group.claims);
@@ -94,6 +91,7 @@ class Classification : public CorpusAnalysis {
   const LogitAttribution attribution_;
   std::set<Index> explained_documents_;
   PermutedScores permuted_;                   // empty during the passes
+  std::vector<ControlValues> untrained_;      // empty during the passes
   std::unique_ptr<Explanation> explanation_;  // of the third and fourth pass
   std::unique_ptr<CorpusPass> pass_;
 };
@@ -172,6 +170,7 @@ std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) c
   if (std::optional<ResultsGroup> examples = examples_group(types_, statistics, groups.front())) {
     groups.push_back(*std::move(examples));
   }
+  if (!untrained_.empty()) add_control_types(types_, untrained_, groups.front());
   return groups;
 }
 

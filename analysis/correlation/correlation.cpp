@@ -58,7 +58,11 @@ class Correlation : public CorpusAnalysis {
                                              DocumentStatistics& statistics) override;
 
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
-    return {correlation_results(statistics, model_.config, settings_)};
+    ResultsGroup group = correlation_results(statistics, model_.config, settings_);
+    if (!untrained_.empty() && !untrained_.front().empty()) {
+      add_control_comparison(statistics, untrained_, settings_, group);
+    }
+    return {std::move(group)};
   }
 
   std::vector<ResultsGroup> control_results(const Statistics& statistics) const override {
@@ -69,11 +73,7 @@ class Correlation : public CorpusAnalysis {
     return has_pairs(statistics) ? correlation_control_values(statistics) : ControlValues();
   }
 
-  void compare(const Statistics& statistics, const Controls& controls,
-               ResultsGroup& group) const override {
-    if (controls.untrained.front().empty()) return;
-    add_control_comparison(statistics, controls.untrained, settings_, group);
-  }
+  void heed(const Controls& controls) override { untrained_ = controls.untrained; }
 
  private:
   /// Whether a document has a token beyond position 0.
@@ -106,7 +106,8 @@ class Correlation : public CorpusAnalysis {
   std::vector<const Matrix*> W_O_;
   std::uint64_t queries_each_ = 0;  // sampled per piece
   std::set<std::pair<std::uint64_t, std::uint64_t>>
-      with_one_more_;  // document and index of pieces with one query more
+      with_one_more_;                     // document and index of pieces with one query more
+  std::vector<ControlValues> untrained_;  // empty during the passes
 };
 
 /// Adds what one piece contributes.

@@ -133,32 +133,26 @@ std::optional<TokenId> score_first_token(const Statistics& statistics) {
 
 ScoreCollector::ScoreCollector(const Model& model, const FeatureList& features,
                                const TokenTraits& traits, const ComputeContext& context,
-                               const Piece& piece, std::vector<Index> queries, std::size_t block,
+                               const Piece& piece, const PieceQueries& queries, std::size_t block,
                                DocumentStatistics& statistics)
     : config_(model.config),
       features_(features),
-      context_(context),
       block_(block),
       is_odd_(piece.document % 2 == 1),
-      statistics_(statistics) {
-  const PieceQueries of_piece(piece, features, std::move(queries));
+      statistics_(statistics),
+      models_(model, features, traits, context, piece, queries, block) {
   std::vector<std::string>& kept = statistics.texts(queries_name);
   sink_name_ = sink_record_name(kept.size());
-  kept.push_back(of_piece.packed());
-  sample_.add(of_piece, block, traits);
-  numbers_.add(of_piece.tokens);
-  numbers_.complete();
-  std::optional<TokenId> first;
-  if (piece.has_bos) first = piece.tokens.front();
-  stream_ = std::make_unique<LexicalStream>(model, first, numbers_.tokens(), context);
+  kept.push_back(queries.packed());
   statistics.sum(query_count_name, {n_document_block})(block) +=
-      static_cast<double>(sample_.queries.size());
+      static_cast<double>(models_.sample().queries.size());
   statistics.row(block_row_name, {1})(0) = static_cast<double>(block);
   statistics.sum(z_count_name, {1})(0) += static_cast<double>(piece.tokens.size() - 1);
 }
 
 void ScoreCollector::observe_layer(const LayerView& view) {
-  const std::size_t n_feature = features_.size(), n_query = sample_.queries.size();
+  const FitSample& sample = models_.sample();
+  const std::size_t n_feature = features_.size(), n_query = sample.queries.size();
   const Index n_head = config_.n_head;
   Array& z = statistics_.sum(score_z_name(view.layer), {view.z.n_rows});
   for (Index t = 1; t < view.n_token; ++t) {
@@ -169,23 +163,23 @@ void ScoreCollector::observe_layer(const LayerView& view) {
   Array& entropy = statistics_.sum(block_name(entropy_name, block_), {config_.n_layer, n_head, 2});
   Array* const sink =
       is_odd_ ? &statistics_.record(sink_name_, {n_query, config_.n_layer, n_head}) : nullptr;
-  const LexicalLayer of_layer = stream_->next();
+  models_.next_layer();
   std::vector<float> lexical;
   for (Index first = 0; first < n_head; first += n_logit_lane) {
-    lexical_scores(config_, view.layer, of_layer, numbers_, sample_, first, context_, lexical);
+    models_.lexical(first, lexical);
     const Index n_lane = std::min<Index>(n_logit_lane, n_head - first);
     parallel_for(n_lane, std::vector<float>(), [&](std::size_t lane, std::vector<float>& own) {
       const Index head = first + lane;
       const Matrix& pattern = view.pattern.slice(head);
       double* const sums = &attended(view.layer, head, std::size_t{0});
       for (std::size_t i = 0; i < n_query; ++i) {
-        const FitSample::Query& query = sample_.queries[i];
+        const FitSample::Query& query = sample.queries[i];
         const float* const attention = pattern.colptr(query.query);
         own.resize(query.query);
         for (Index pair = 0; pair < query.query; ++pair) {
           own[pair] = lexical[(query.first_pair + pair) * n_logit_lane + lane];
         }
-        add_attended(sample_, features_, i, own.data(), attention, sums);
+        add_attended(sample, features_, i, own.data(), attention, sums);
         const auto [all, beyond] = negative_entropies(attention, query.query + 1);
         entropy(view.layer, head, Index{0}) += all;
         entropy(view.layer, head, Index{1}) += beyond;
@@ -197,9 +191,7 @@ void ScoreCollector::observe_layer(const LayerView& view) {
 
 std::uint64_t ScoreCollector::bytes(const ModelConfig& config, Index n_token,
                                     std::size_t n_feature) {
-  const std::uint64_t n_pair = static_cast<std::uint64_t>(n_token) * n_token / 2;
-  return n_pair * (n_numeric_feature + n_logit_lane + 4) * sizeof(float) +
-         LexicalStream::bytes(config, n_token) +
+  return PieceModels::bytes(config, n_token) +
          config.n_layer * config.n_head * (n_feature + 2) * sizeof(double);
 }
 

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <memory>
 #include <set>
 
-#include "score_model/fits.hpp"
+#include "score_model/piece_models.hpp"
 
 /// What models of attention scores need of the corpus, as statistics: two passes.
 namespace headscope {
@@ -35,9 +34,9 @@ std::vector<double> score_token_counts(const Statistics& statistics);
 /// the sums of z.
 class ScoreCollector : public PieceObserver {
  public:
-  /// All outlive it. @param queries  not empty.
+  /// All but the queries outlive it. @param queries  not empty.
   ScoreCollector(const Model& model, const FeatureList& features, const TokenTraits& traits,
-                 const ComputeContext& context, const Piece& piece, std::vector<Index> queries,
+                 const ComputeContext& context, const Piece& piece, const PieceQueries& queries,
                  std::size_t block, DocumentStatistics& statistics);
 
   bool wants_pattern(Index /*layer*/) const override { return true; }
@@ -48,14 +47,11 @@ class ScoreCollector : public PieceObserver {
  private:
   const ModelConfig& config_;
   const FeatureList& features_;
-  const ComputeContext& context_;
   std::size_t block_;
   bool is_odd_;
   std::string sink_name_;
   DocumentStatistics& statistics_;
-  FitSample sample_;
-  TokenNumbers numbers_;
-  std::unique_ptr<LexicalStream> stream_;
+  PieceModels models_;
 };
 
 /// What the second pass kept.

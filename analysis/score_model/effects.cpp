@@ -84,7 +84,8 @@ ScoreEffects::Losses::Losses(ScoreEffects& effects, const Piece& piece, std::siz
       tokens_(piece.tokens),
       block_(block),
       statistics_(statistics),
-      models_(effects.model_, effects.features_, effects.traits_, effects.context_, piece, block) {
+      models_(effects.model_, effects.features_, effects.traits_, effects.context_, piece,
+              queries_of(piece, effects.features_), block) {
   if (piece.index > 0 || piece.token_text.empty()) return;
   surprise_ = &statistics.record(score_surprise_name, {config_.n_layer, config_.n_head, 3});
   statistics.texts(score_text_name) = piece.token_text;

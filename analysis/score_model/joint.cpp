@@ -126,7 +126,8 @@ void JointReplacement::add_losses(const Piece& piece, std::size_t block,
   Array& sums =
       statistics.sum(joint_loss_name, {n_document_block, n_joint_replacement, joint_shares.size()});
   const double clean = forward_.loss(forward_.run(piece.tokens), piece.tokens).sum();
-  PieceModels models(model_, features_, traits_, context_, piece, block);
+  PieceModels models(model_, features_, traits_, context_, piece, queries_of(piece, features_),
+                     block);
   ForwardChange by_models, by_means;
   by_models.z = [&](Index layer, const Matrix& qkv, Matrix& z) {
     replace_by_models(models, layer, qkv, z);

@@ -5,13 +5,16 @@
 
 namespace headscope {
 
+PieceQueries queries_of(const Piece& piece, const FeatureList& features) {
+  return {piece, features, sampled_queries(piece.tokens.size(), piece.tokens.size(), 0, 0, 0)};
+}
+
 PieceModels::PieceModels(const Model& model, const FeatureList& features, const TokenTraits& traits,
-                         const ComputeContext& context, const Piece& piece, std::size_t block)
+                         const ComputeContext& context, const Piece& piece,
+                         const PieceQueries& queries, std::size_t block)
     : model_(model), features_(features), context_(context) {
-  const PieceQueries all(piece, features,
-                         sampled_queries(piece.tokens.size(), piece.tokens.size(), 0, 0, 0));
-  sample_.add(all, block, traits);
-  numbers_.add(all.tokens);
+  sample_.add(queries, block, traits);
+  numbers_.add(queries.tokens);
   numbers_.complete();
   std::optional<TokenId> first;
   if (piece.has_bos) first = piece.tokens.front();
@@ -23,10 +26,14 @@ void PieceModels::next_layer() {
   ++n_layer_done_;
 }
 
-LogitProblem PieceModels::problem(Index first, std::vector<float>& lexical) const {
+void PieceModels::lexical(Index first, std::vector<float>& scores) const {
   lexical_scores(model_.config, n_layer_done_ - 1, of_layer_, numbers_, sample_, first, context_,
-                 lexical);
-  return {&sample_, &features_, lexical.data(), {}};
+                 scores);
+}
+
+LogitProblem PieceModels::problem(Index first, std::vector<float>& scores) const {
+  lexical(first, scores);
+  return {&sample_, &features_, scores.data(), {}};
 }
 
 std::uint64_t PieceModels::bytes(const ModelConfig& config, Index n_token) {

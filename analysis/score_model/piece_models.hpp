@@ -1,27 +1,33 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
-#include "score_model/collect.hpp"
+#include "score_model/fits.hpp"
 
-/// Models of the attention of all queries of a piece, for passes that replace attention by them.
+/// Models of the attention of queries of a piece, a layer at a time.
 namespace headscope {
 
-/// The features of all queries q >= 2 of a piece, and its heads' scores out of context, a layer at
-/// a time.
+/// The queries q >= 2 of a piece.
+PieceQueries queries_of(const Piece& piece, const FeatureList& features);
+
+/// The features of queries of a piece, and its heads' scores out of context, a layer at a time.
 class PieceModels {
  public:
   /// All but the piece outlive it.
   PieceModels(const Model& model, const FeatureList& features, const TokenTraits& traits,
-              const ComputeContext& context, const Piece& piece, std::size_t block);
+              const ComputeContext& context, const Piece& piece, const PieceQueries& queries,
+              std::size_t block);
 
   const FitSample& sample() const { return sample_; }
   /// Goes to the next layer, at first to layer 0.
   void next_layer();
+  /// The layer's scores out of context, as lexical_scores.
+  void lexical(Index first, std::vector<float>& scores) const;
   /// The problem of up to eight heads of the layer, without what they attend to.
   /// @param first    the first head.
-  /// @param lexical  pair x n_logit_lane, overwritten; outlives the problem.
-  LogitProblem problem(Index first, std::vector<float>& lexical) const;
+  /// @param scores   out of context, pair x n_logit_lane; overwritten; outlives the problem.
+  LogitProblem problem(Index first, std::vector<float>& scores) const;
 
   static std::uint64_t bytes(const ModelConfig& config, Index n_token);
 

@@ -137,9 +137,10 @@ std::unique_ptr<PieceObserver> ScoreModel::begin_piece(const Piece& piece,
   }
   std::vector<Index> queries = queries_.queries_of(piece);
   if (queries.empty()) return nullptr;
-  return std::make_unique<ScoreCollector>(
-      model_, *features_, *traits_, compute_, piece, std::move(queries),
-      document_block(piece.document, corpus_->n_document()), statistics);
+  return std::make_unique<ScoreCollector>(model_, *features_, *traits_, compute_, piece,
+                                          PieceQueries(piece, *features_, std::move(queries)),
+                                          document_block(piece.document, corpus_->n_document()),
+                                          statistics);
 }
 
 std::unique_ptr<PieceObserver> ScoreModel::add_effects_of(const Piece& piece,

@@ -44,8 +44,8 @@ struct StreamVariant {
 ///
 ///   delta = sum over h of W_O[h] (z'_h - z_h).
 ///
-/// From there each product computes W delta, each nonlinear step f computes f(clean + delta) -
-/// f(clean), and the loss differs by
+/// After that layer a product with weights W computes W delta, a nonlinear step f computes
+/// f(clean + delta) - f(clean), and the loss differs by
 ///
 ///   log(sum over v of p_v exp(d_v)) - d_target,   d = W_U (ln_f(clean + delta) - ln_f(clean)),
 ///
@@ -78,9 +78,9 @@ class HeadAblation : public LayerObserver {
   const TokenLoss& clean_loss(const SequenceBatch& batch);
 
   /// @param variants  of any layers; those of one layer, or of layers close together, share work.
-  /// @return          one per variant: losses of the batch's predictions, in their order. A typical
-  ///                  change, beyond a multiple of which losses are computed again, is the median
-  ///                  over the variants that replace as many heads.
+  /// @return          one per variant: losses of the batch's predictions, in their order. Losses
+  ///                  that change by more than AblationPrecision::exact_above times the median are
+  ///                  recomputed exactly; the median is over variants with as many heads.
   /// @throws ShapeError if a layer, head or replacement does not fit the model; gives both.
   /// Memory: at most `columns_at_once` columns of the residual stream, in addition to three
   /// matrices as large as the batch's stream for each layer.
@@ -96,10 +96,10 @@ class HeadAblation : public LayerObserver {
     return losses(SequenceBatch::of_document(tokens), variants);
   }
 
-  /// Whether `losses` may differ from losses by the engine of passes and the whole vocabulary.
+  /// Whether `losses` approximates: by a faster engine or by a sample of the vocabulary.
   bool is_approximate() const;
-  /// `losses` by OpenBLAS's products and the whole vocabulary, whatever the engine of differences
-  /// and the sample. Their difference from `losses` is the error of `losses`.
+  /// The same losses by OpenBLAS's products and all entries of the vocabulary. Their difference
+  /// from `losses` is the error of `losses`.
   std::vector<TokenLoss> float32_losses(const SequenceBatch& batch,
                                         std::span<const HeadVariant> variants);
 

@@ -28,7 +28,7 @@ namespace headscope {
 struct Figure;
 struct RegisteredAnalysis;
 
-/// Options of the analyses: the shared ones, and each analysis's own.
+/// Options that all analyses share, and options of single analyses.
 class AnalysisSettings {
  public:
   std::uint64_t seed = 0;             ///< of all random numbers
@@ -39,8 +39,8 @@ class AnalysisSettings {
   Engines engines = {};               ///< those of the run, chosen by both
   std::uint64_t n_null = 100;         ///< random draws behind each null of weights-only analyses
 
-  /// An analysis's own options. `Options` has a field with a default for each, and a `declare`
-  /// that adds them to a table.
+  /// Options of one analysis. `Options` has a field with a default for every option, and a function
+  /// `declare` that adds the options to a table.
   template <typename Options>
   Options& own() {
     return std::any_cast<Options&>(own_.try_emplace(typeid(Options), Options()).first->second);
@@ -58,7 +58,7 @@ class AnalysisSettings {
 
   /// Adds the shared options, then those of every analysis.
   void declare(OptionTable& option, const std::vector<RegisteredAnalysis>& analyses);
-  /// Adds one analysis's own options. RegisteredAnalysis::options points here.
+  /// Adds the options of one analysis. RegisteredAnalysis::options points here.
   template <typename Options>
   void declare_own(OptionTable& option) {
     own<Options>().declare(option);
@@ -120,15 +120,11 @@ class Analysis {
   virtual std::vector<ResultsGroup> control_results(const Statistics& /*statistics*/) const {
     return {};
   }
-  /// What `heed` and `compare` need of a control model; this analysis is the control's.
+  /// What `heed` needs of a control model; this analysis is the control's.
   /// @param statistics  of the control's documents, those of the last pass alone.
   virtual ControlValues control_values(const Statistics& /*statistics*/) const { return {}; }
-  /// Takes from the controls what `finish` depends on.
+  /// Called before `finish`, whose results it compares with those of the control models.
   virtual void heed(const Controls& /*controls*/) {}
-  /// Adds to this analysis's `group` the comparison with the same analysis of control models.
-  /// @param controls  at least one of each kind that the analysis has.
-  virtual void compare(const Statistics& /*statistics*/, const Controls& /*controls*/,
-                       ResultsGroup& /*group*/) const {}
 
   /// Adds to this analysis's `group` what other analyses' groups contribute to it.
   /// @param all  every group of the run, this one included.
@@ -165,7 +161,7 @@ class LayerFunction : public PieceObserver {
 /// Estimated cost of a piece to one analysis, for the time left.
 struct PieceCost {
   bool observes = true;       ///< the forward pass that all analyses share
-  double forward_passes = 1;  ///< its own work, as long as so many forward passes
+  double forward_passes = 1;  ///< further work, in the time of one forward pass
 };
 
 /// What analyses of the corpus tell each other before a pass: by name, a text by head

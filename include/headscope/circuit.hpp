@@ -12,14 +12,14 @@
 
 namespace headscope {
 
-/// A forward pass in which only some edges are kept: every port reads a residual stream of its own,
+/// A forward pass in which only some edges are kept. A port r reads the residual stream
 ///
-///   stream_r = biases + sum over kept edges u -> r of u + sum over the other nodes that r could
-///   read of their replacement
+///   stream_r = biases + sum over kept edges u -> r of output_u
+///                     + sum over cut edges u -> r of replacement_u
 ///
-/// through its LayerNorm; u is what the node writes in this pass. OpenBLAS computes all products,
-/// whatever the engines of the context. Keeps its buffers between calls. The model must outlive it
-/// and be complete.
+/// through its LayerNorm; output_u is what node u writes in this pass. OpenBLAS computes all
+/// products, whatever the engines of the context. Keeps its buffers between calls. The model must
+/// outlive it and be complete.
 ///
 /// Cost: nodes that no kept path leads from to the logits are left out; with all edges kept, about
 /// one and a half forward passes.

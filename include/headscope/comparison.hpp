@@ -37,18 +37,19 @@ struct Comparison {
   std::vector<std::string> notes;
 };
 
-/// Compares runs, which are given in their order; the first is what the others are compared with.
+/// Compares runs with the first of them. The results have the runs in the order given.
 ///
 /// By run, with the interval where there is one: the measures of the presentations, NaN where a run
 /// lacks one, if at least two have it. If all runs have the same number of layers and
 /// heads, also each variable by head that all have, as `GROUP_VARIABLE`, and
 /// - `GROUP_VARIABLE_difference` from the first run (numbers);
-/// - `GROUP_VARIABLE_changed`: whether the interval lies apart from the first run's;
+/// - `GROUP_VARIABLE_changed`: whether the intervals of this run and of the first do not overlap;
 /// - `GROUP_VARIABLE_rank_correlation`: Spearman's with the first run over the heads that have a
 ///   value in both;
-/// - `type_transition`: heads by primary type in the first run and in each run.
-/// Along further dimensions, variables by head have the labels that all runs have, measures those
-/// of any. A dimension whose labels differ between groups is called `GROUP_DIMENSION`.
+/// - `type_transition`: heads by primary type in the first run and in this run.
+/// Along further dimensions, a variable by head has the labels found in all runs, a measure the
+/// labels found in any run. A dimension whose labels differ between groups is called
+/// `GROUP_DIMENSION`.
 ///
 /// @param ordering  what the places are: `n_head`.
 /// @param of_runs   the presentations of a run's groups.

@@ -12,11 +12,11 @@ class Products;
 class Scratch;
 
 /// What computations need beside their data: the engines of their products, and memory that
-/// products and threads use again, because fresh pages cost more than the arithmetic done in them.
+/// products and threads reuse, because fresh pages cost more than the arithmetic done in them.
 ///
-/// Copies share the memory, so give all objects that compute in turn the same context, and objects
-/// that compute at the same time contexts of their own. The work inside each computation is split
-/// over the OpenMP threads (blas::set_thread_count).
+/// Copies share the memory. Give objects that compute one after the other the same context, and
+/// objects that compute at the same time separate contexts. A computation is split over the OpenMP
+/// threads (blas::set_thread_count).
 class ComputeContext {
  public:
   ComputeContext(  // NOLINT(google-explicit-constructor): `{{.passes = engine}}` as an argument

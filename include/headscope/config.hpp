@@ -104,8 +104,8 @@ struct ModelConfig {
   Index d_in() const { return gated_mlp ? 2 * d_mlp : d_mlp; }
   /// The first `d_rotary()` of a head's query and key dimensions turn; even, 0 without rotation.
   Index d_rotary() const;
-  /// Rate of turning of each pair of dimensions i and i + d_rotary() / 2, in radians a token:
-  /// d_rotary() / 2 numbers.
+  /// By how many radians a token dimensions i and i + d_rotary() / 2 turn, for every i below
+  /// d_rotary() / 2.
   std::vector<double> rotary_rates() const;
   /// Scores before softmax are q.k times this: 1/sqrt(d_head), or 1 in a model that does not scale
   /// by width; in a model that scales by inverse layer divided by layer + 1.

@@ -34,13 +34,13 @@ class EdgeGradient {
   /// Called for each group of columns, in order, with the effects of all edges (EdgeGraph::edge).
   using Observer = std::function<void(Index group, std::span<const float> effects)>;
 
-  /// @param clean        HeadAblation::activations() of the batch: u is what its nodes write.
-  /// @param weights      of the negative log likelihoods of the predictions in L, one each.
+  /// @param clean        HeadAblation::activations() of the batch; holds the nodes' outputs u.
+  /// @param weights      one per prediction: the factor of its negative log likelihood in L.
   /// @param replacement  what each node's output is replaced by, as in CircuitForward::run.
   /// @param group_ends   groups of columns: the first column after each, ascending, the last of
   ///                     them n_column. Effects are summed over the columns of a group.
-  /// @param at           of another pass over the batch, where the gradients are taken; default:
-  ///                     clean.
+  /// @param at           activations at which gradients are taken, of any pass over the batch;
+  ///                     null: clean.
   /// @throws ShapeError if counts differ.
   void run(Activations& clean, const SequenceBatch& batch, std::span<const float> weights,
            const Matrix& replacement, std::span<const Index> group_ends, const Observer& observe,

@@ -20,19 +20,19 @@ struct PathNode {
   Index layer = 0, head = 0;
 };
 
-/// A place where the residual stream is read, each through a norm of its own. Heads of a group
-/// share the ports of their keys and values.
+/// A place that reads the residual stream, through a norm. Heads of a group share the ports of
+/// their keys and values.
 struct PathPort {
   enum class Kind { q, k, v, mlp, logits };
   Kind kind = Kind::logits;
   Index layer = 0;
   Index head = 0;    ///< the first that computes from it
-  Index n_head = 1;  ///< heads that do, one after the other
+  Index n_head = 1;  ///< consecutive heads that compute from it
 };
 
 /// The nodes and ports of a model, in the order in which they write and read, and the edges: a port
 /// reads every node that writes before it. Heads of a layer do not read each other; the layer's MLP
-/// reads them unless the residual is parallel. Biases are no node's.
+/// reads them unless the residual is parallel. No node writes biases.
 ///
 /// Nodes: embed; then of each layer its heads and its MLP. Ports: of each layer the heads' queries,
 /// the groups' keys, the groups' values, and the MLP's input; then the logits. Edges are numbered

@@ -49,7 +49,8 @@ Verdict verdict_of(const Estimate& effect, Side side, double threshold);
 
 /// Number of document blocks that intervals resample, so that data kept per block have the same
 /// size for any corpus. document_block (headscope/resampling.hpp) assigns them; with at most this
-/// many documents each has its own block. Even, so that a block holds documents of one parity.
+/// many documents, a block holds one document. Even, so that all documents of a block have one
+/// parity.
 inline constexpr std::size_t n_document_block = 128;
 
 /// Fewest resamples for a 95 % interval: with fewer, the 5 % outside it are less than one resample.
@@ -58,11 +59,10 @@ inline constexpr std::size_t least_resamples = 20;
 /// Fewest documents for an interval: resamples of fewer vary too little.
 inline constexpr std::size_t least_documents = 20;
 
-/// How often a resample contains each of the units that are resampled; a statistic counts each so
-/// often.
+/// How often a resample contains a unit, by unit: the unit's weight in a statistic.
 using BootstrapCounts = std::vector<std::uint32_t>;
 
-/// The sum of the units' values, each as often as the resample contains the unit.
+/// The sum of the units' values, weighted by how often the resample contains them.
 double weighted_sum(const std::vector<double>& values, const BootstrapCounts& counts);
 
 /// Values of several statistics over all units, over resamples of them and without a part of them.

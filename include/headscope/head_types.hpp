@@ -31,7 +31,7 @@ struct HeadTypes {
 };
 /// From the first group that has both variables; nothing if none does.
 std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape);
-/// The same, of the results' own shape.
+/// The same with the shape that head_shape finds.
 std::optional<HeadTypes> head_types(const Results& results);
 
 }  // namespace headscope

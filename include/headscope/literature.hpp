@@ -17,16 +17,16 @@ struct PublishedRole {
   std::string source;  ///< the paper
   std::string
       variable;  ///< of the group `classification` by layer and head; empty: none measures it
-  /// Heads of the model whose value goes further in the role's direction, plus 1; 0 where the run
-  /// did not measure it.
+  /// The head's place among the heads of the model, strongest in this role first, from 1 on; 0
+  /// where the run did not measure it.
   Index rank = 0;
   double value = 0;  ///< of the variable
 
-  /// Whether the head is among the tenth of the heads that go furthest; nothing unless measured.
+  /// Whether the head is among the strongest tenth of the heads; nothing unless measured.
   std::optional<bool> agrees(Index n_head_total) const;
 };
 
-/// What papers say of the heads of the model of a run.
+/// Published roles of a model's heads.
 struct Literature {
   std::string model;          ///< `GPT-2 small`
   std::string recognised_by;  ///< `the digest of its file`, `its shape and name`
@@ -34,8 +34,8 @@ struct Literature {
   Index n_head_total = 0;
 };
 
-/// The published roles of the heads of the run's model, by data/literature/; nothing for a model
-/// that it has none of.
+/// The published roles of heads in the run's model, from data/literature/; nothing if the folder
+/// has none for the model.
 std::optional<Literature> published_roles(const Results& results);
 
 /// `L4H11, previous token (Wang et al. 2022): previous_token 0.99, rank 1 of 144; agrees`

@@ -12,8 +12,8 @@ void make_folder(const std::string& path);
 class OutputLock {
  public:
   /// Makes the folder and the file.
-  /// @param name  of the lock file in it: another for each set of files that may be written at
-  /// once.
+  /// @param name  of the lock file in the folder. Files that processes may write at the same time
+  ///              need locks of different names.
   /// @throws DataError naming the process that holds the lock, or if the name is that of a link or
   /// of anything but a file.
   explicit OutputLock(const std::string& folder, const std::string& name = ".lock");

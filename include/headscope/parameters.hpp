@@ -40,8 +40,8 @@ std::string_view component_name(Component component);
 
 /// An axis of a tensor in a file; its extent follows from the config. `d_z` has the heads' values,
 /// `d_qkv` queries, keys and values of all heads. Some files hold these apart (`d_q`, `d_k`, `d_v`)
-/// or by head, each head's queries, keys and values in turn (`d_qkv_by_head`); and gate and up of a
-/// gated MLP apart.
+/// or head after head, with queries, keys and values of a head together (`d_qkv_by_head`); and gate
+/// and up of a gated MLP apart.
 enum class Axis {
   d_model,
   d_z,
@@ -70,7 +70,7 @@ struct TensorSpec {
   std::string_view name;
   /// Row-major, as in the files.
   std::vector<Axis> axes;
-  /// If more than one, they share the tensor equally.
+  /// Several components share the tensor's parameters equally.
   std::vector<Component> components;
   Presence presence;
   /// The member that holds it. Several tensors may be parts of one.
@@ -96,8 +96,8 @@ struct TensorSpec {
 
 /// Embeddings first, then a layer's tensors in the order they are used, then the end of the model.
 const std::vector<TensorSpec>& tensors_of(const ModelConfig& config);
-/// Calls `action(spec, layer)` for each tensor that the model has, in each of the layers if it
-/// belongs to one; else `layer` is 0.
+/// Calls `action(spec, layer)` for every tensor that the model has: once per layer for a tensor of
+/// the layers, else once with layer 0.
 template <typename Action>
 void for_each_tensor(const ModelConfig& config, const Action& action) {
   for (const TensorSpec& spec : tensors_of(config)) {
@@ -132,8 +132,8 @@ std::span<float> tensor_values(Model& model, const TensorSpec& spec, Index layer
 /// another one. Values are not set.
 void allocate_tensor(Model& model, const TensorSpec& spec, Index layer = 0);
 
-/// Name patterns of the tensors that the model lacks for running text, one for all layers:
-/// `h.{i}.mlp.c_fc.weight`.
+/// Name patterns of tensors that the model lacks and that running text needs:
+/// `h.{i}.mlp.c_fc.weight`, once for all layers.
 std::vector<std::string> missing_tensors(const Model& model);
 
 struct ParameterCounts {

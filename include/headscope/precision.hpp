@@ -63,7 +63,7 @@ struct VocabularySample {
 struct AblationPrecision {
   VocabularySample sample = {};
   /// Variants that change the losses by more than this multiple of a typical variant's change are
-  /// computed again, with Engines::passes and the whole vocabulary.
+  /// recomputed with Engines::passes and all entries of the vocabulary.
   double exact_above = std::numeric_limits<double>::infinity();
 };
 
@@ -93,8 +93,8 @@ EngineSpeeds try_engines(const ModelConfig& config);
 /// it is at least a tenth faster; engines without a speed are not taken.
 ///
 /// Forward passes are as exact as float32 at every precision. Gradients are good to about 1e-5 for
-/// high and fast. Differences keep `high` only with `ablation_precision`, which has large changes
-/// computed again.
+/// high and fast. Differences keep `high` only with `ablation_precision`, by which large changes
+/// are recomputed.
 Engines fastest_engines(Precision precision, const EngineSpeeds& speeds);
 
 /// One engine for everything that it is exact enough for; OpenBLAS for the rest.

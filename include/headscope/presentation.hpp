@@ -29,8 +29,8 @@ struct OverviewTable {
   std::vector<std::string> variables;
 };
 
-/// The sentences at the top of the report, at most 25 words each; empty where a group says nothing
-/// of the matter. Of several descriptions the last one's is shown.
+/// The sentences at the top of the report, at most 25 words each; empty where a group has nothing
+/// to say. If several groups have a sentence, the last group's is shown.
 struct Headline {
   std::string attend_by;  ///< what heads attend by
   std::string matter;     ///< which heads matter
@@ -51,8 +51,8 @@ struct TaskTable {
 /// What a group's numbers say in words.
 struct Description {
   std::string group;  ///< set by `describe`
-  /// Why the results may mean nothing: a sentence shown before the others and by the program. May
-  /// be empty.
+  /// Why the results may mean nothing: a sentence that the report shows first and the program
+  /// prints. May be empty.
   std::string warning;
   Headline headline;
   /// What the group's section says first, one sentence; empty: its first finding or summary.
@@ -74,8 +74,8 @@ struct ScoreSection {
   std::vector<std::string> variables;
 };
 
-/// The heads nearest to a head by a variable of two dimensions of heads, or of a dimension before
-/// these: then there is a list for each of its labels.
+/// The heads nearest to a head by a variable whose last two dimensions are heads. With a dimension
+/// before these, there is one list per label.
 struct NearestHeads {
   std::string title;  ///< of a list, after the label if there is one
   std::string variable;
@@ -86,8 +86,7 @@ struct NearestHeads {
   bool alike = false;      ///< near means alike: the panel offers the nearest for comparison
 };
 
-/// The edges into a head's ports and out of the head, by label: lists of what the head reads from
-/// and is read by.
+/// By label, the edges into a head's ports and the edges out of the head.
 struct EdgeLists {
   std::string title, caption;
   std::string effect;    ///< by label, node (`L0H4`, `MLP0`) and port (`L3H3.k`, `MLP3`)
@@ -110,7 +109,7 @@ struct BestRows {
 struct Measure {
   std::string name;       ///< in a comparison: `loss`
   std::string variable;   ///< of no dimension or one
-  std::string dimension;  ///< that dimension's name in a comparison; empty: the variable's own
+  std::string dimension;  ///< the dimension's name in a comparison; empty: as in the group
 };
 
 /// Why a head is of a type: variables by type and head (`rule` and `sentence`: by type), numbers or
@@ -125,13 +124,13 @@ struct TypeReasons {
   std::string unexplained = {};
 };
 
-/// What the head panel says of a head before anything else.
+/// What the head panel says first about a head.
 struct HeadSummary {
   std::string text;          ///< a text by head; empty where there is nothing to say
   std::string places_title;  ///< of places in the corpus that are shown with it
   std::string places;        ///< texts by head and example
-  /// By head, example and 4: characters of the text where query and key begin and after which they
-  /// end, -1 if they are not in it.
+  /// head x example x 4: [begin, end) of the query and of the key in the text, in characters; -1 if
+  /// not in the text.
   std::string marks;
 };
 

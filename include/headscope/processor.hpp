@@ -19,7 +19,7 @@ struct Processor {
   const char* widest() const;
   /// The widest vectors of float32: `AVX-512`, `AVX2`, or what every processor has.
   const char* vectors() const;
-  /// The same processor without what is wider than `widest`.
+  /// The same processor without instructions wider than `widest`.
   /// @throws OptionError unless `widest` is one of the names that widest() gives.
   Processor at_most(const std::string& widest) const;
 };

@@ -9,9 +9,9 @@
 /// How documents are resampled, and intervals made from the resamples.
 namespace headscope {
 
-/// The block of a document. Of a corpus of at most n_document_block documents each has its own
-/// block; of a larger one the block is a hash of the document's number, always the same, so that a
-/// corpus in order of genre does not give blocks that are alike. A block holds documents of one
+/// The block of a document. With at most n_document_block documents, a block holds one document.
+/// In a larger corpus the block is a hash of the document's number, always the same, so that a
+/// corpus sorted by genre does not give blocks of one genre. All documents of a block have one
 /// parity.
 std::size_t document_block(std::uint64_t document, std::uint64_t n_document);
 

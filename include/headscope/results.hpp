@@ -52,7 +52,7 @@ struct DimensionNames : std::vector<std::string> {
   DimensionNames(const char* words);  ///< separated by blanks
 };
 
-/// What a variable is, all but its numbers.
+/// A variable without its numbers.
 struct Declaration {
   std::string name;
   DimensionNames dimensions;
@@ -77,14 +77,14 @@ struct Declaration {
   /// @throws Error naming the variable if it has none.
   Declaration with(const std::string& word, const std::string& text) const;
 
-  /// The variable with these numbers; with these estimates, and their resamples if those of all
-  /// are as many; with these texts. Row-major. @throws ShapeError on another count.
+  /// The variable with these numbers, estimates or texts, row-major. Resamples of estimates are
+  /// kept if all estimates have equally many. @throws ShapeError on another count.
   Variable of(Array values) const;
   Variable of(const Shape& shape, const std::vector<Estimate>& estimates) const;
   Variable of(std::vector<std::string> text) const;
 };
 
-/// The variables of an analysis, each declared once; code that computes one names it only.
+/// The variables of an analysis, declared once. Code that computes a variable refers to it by name.
 class VariableTable {
  public:
   VariableTable(std::initializer_list<Declaration> declarations) : declarations_(declarations) {}
@@ -106,7 +106,7 @@ struct Dimension {
   std::size_t size() const { return text.empty() ? values.size() : text.size(); }
   /// @param digits  significant ones of a number; 0: as many as it takes.
   std::string label(std::size_t i, int digits = 0) const;
-  /// Where the label in words stands; nothing if there is no such label.
+  /// The place of the label in words; nothing if there is no such label.
   std::optional<std::size_t> place_of(const std::string& label) const;
   /// The same. @throws Error naming the dimension and the label if there is no such label.
   std::size_t index_of(const std::string& label) const;
@@ -129,7 +129,7 @@ struct Claim {
   bool arithmetic = false;  ///< true of every such model by arithmetic; a report lists it last
 };
 
-/// One analysis's results: an HDF5 group that xarray opens as a dataset.
+/// The results of one analysis: an HDF5 group that xarray opens as a dataset.
 struct ResultsGroup {
   std::string name;  ///< may be nested: `control/correlation`
   std::string title;
@@ -152,8 +152,8 @@ struct ResultsGroup {
   void add(const Declaration& declaration, double value);
   void add(const Declaration& declaration, std::vector<std::string> text);
 
-  /// Adds a variable with a value for each item, or as many as the vector that it has: a member of
-  /// the item, or what a function makes of it.
+  /// Adds a variable with one value, or a vector of values, per item: a member of the item, or the
+  /// result of a function of the item.
   template <typename Item, typename Of>
   void add(const Declaration& declaration, const std::vector<Item>& items, Of of) {
     using Value = std::remove_cvref_t<std::invoke_result_t<Of, const Item&>>;

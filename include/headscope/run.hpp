@@ -10,9 +10,9 @@
 #include "headscope/output_lock.hpp"
 #include "headscope/pass_files.hpp"
 
-/// Running analyses: in shards, which may be run apart and merged, and in pieces, since a run that
-/// was stopped continues after its last save. Sums are exact, so that interrupted, resumed and
-/// sharded runs end in the same numbers.
+/// Running analyses. A run may be divided into shards, which are run separately and merged; a run
+/// that was stopped continues after its last save. Sums are exact, so that interrupted, resumed and
+/// sharded runs give the same numbers.
 namespace headscope {
 
 class ModelRun;
@@ -24,10 +24,10 @@ struct RunInput {
   std::vector<const RegisteredAnalysis*> analyses;
   /// Repeats the analyses that have a control on untrained models of the same shape.
   bool has_control = false;
-  /// Documents that each untrained model reads, spread evenly over the corpus; 0: all.
+  /// Number of documents that untrained models read, spread evenly over the corpus; 0: all.
   std::uint64_t n_control_document = 0;
-  /// What decides numbers besides model, corpus, tasks and the names of the analyses: shards and
-  /// resumed runs must agree on it. By the name that errors give it.
+  /// Settings, by name, that change the numbers, besides model, corpus, tasks and analyses. Shards
+  /// and resumed runs must agree on them; errors name them.
   std::map<std::string, std::string> identity = {};
   /// Recorded in the results beside what the run itself knows.
   std::map<std::string, AttributeValue> attributes = {};
@@ -41,7 +41,7 @@ struct RunFiles {
   bool resume = false;           ///< continue an unfinished run
   bool mixed = false;            ///< add up sums of other kernels, vectors and numbers of threads
   std::uint64_t save_every = 0;  ///< documents; 0: so often that saving takes 1 % of the time
-  std::string options = {};      ///< the caller's own, kept in the pass files
+  std::string options = {};      ///< text of the caller, kept in the pass files
 };
 
 /// Watches a run: shows its progress, and may stop it. The functions here do nothing.
@@ -49,7 +49,7 @@ class RunMonitor {
  public:
   virtual ~RunMonitor() = default;
 
-  /// @param name  of what is being done that has no steps to count: `results of pruning`.
+  /// @param name  of work without steps to count: `results of pruning`.
   virtual void phase(const std::string& /*name*/) {}
   /// @param cost   of all passes, in any unit.
   /// @param state  what is saved so far: `nothing was saved yet`.
@@ -68,7 +68,7 @@ class RunMonitor {
 
   /// Whether to save and stop: asked after every piece, and while waiting.
   virtual bool wants_stop() const { return false; }
-  /// Runs what must not be given up. Stops the run, if it is to stop, by throwing afterwards.
+  /// Runs an action that must not be interrupted. If the run is to stop, throws after the action.
   /// @param state  what is saved once `action` has run: `saved after document 5 of 8, pass 1`.
   virtual void save(const std::function<void()>& action, const std::string& /*state*/) { action(); }
   /// @param text     which pass of which shards the next pass needs.
@@ -90,7 +90,7 @@ class ShardRun {
   /// @throws RunError
   std::optional<Results> results(RunMonitor& monitor);
 
-  /// Whether all passes of the shard are.
+  /// Whether all passes of the shard are finished.
   bool is_finished() const { return folder_.is_finished(files_.shard, label_.n_pass); }
   const PassFolder& folder() const { return folder_; }
   /// Removes the pass files, once the results are stored.
@@ -114,7 +114,7 @@ class ShardRun {
 /// @throws DataError if the shards belong to another run, RunError
 Results merge_shards(const RunInput& input, const ShardTable& shards, RunMonitor& monitor);
 
-/// The results of analyses of one pass, of a single piece that belongs to no corpus.
+/// The results of one-pass analyses on a single piece that belongs to no corpus.
 std::vector<ResultsGroup> results_of_piece(const std::vector<const RegisteredAnalysis*>& analyses,
                                            const AnalysisContext& context, const Piece& piece);
 

@@ -13,8 +13,8 @@
 
 namespace headscope {
 
-/// What an analysis keeps of the documents it has seen: named sums; rows keyed by document, all of
-/// one shape; records, arrays of a document's own shape; and texts of a document.
+/// What an analysis keeps of the documents it has seen: named sums; rows, one per document, all of
+/// one shape; records, one per document, of any shape; and texts of a document.
 ///
 /// Documents are added with DocumentStatistics, a piece at a time. Sums are exact (ExactSums):
 /// statistics of parts of a corpus, run in any order and merged, equal those of the whole corpus

@@ -89,18 +89,18 @@ class Tokenizer {
 
   /// The name of its vocabulary in errors.
   const std::string& source() const;
-  /// SHA-256 of its texts, one after the other, lower-case hexadecimal.
+  /// SHA-256 of the tokenizer's files in the order of TokenizerFiles, lower-case hexadecimal.
   const std::string& sha256() const;
 
   std::size_t size() const;
-  /// Most bytes of a text that a token stands for.
+  /// Largest number of bytes of a text that one token stands for.
   std::size_t longest_token() const;
-  /// Most tokens of a text of so many bytes.
+  /// Largest number of tokens of a text of n_byte bytes.
   std::size_t most_tokens(std::size_t n_byte) const;
   /// Tokens that may be put before a text: 0 or 1.
   std::size_t n_prefix() const;
-  /// Whether no token goes on from a word over a space, so that the tokens of two texts add up
-  /// where the second begins with a space after a word and `continues`.
+  /// Whether no token joins two words over a space. A text that is cut before a space then has the
+  /// tokens of its two parts, if the second part is encoded with `continues`.
   bool separates_words() const;
 
   /// The id of a token by its entry in the vocabulary: `Ġthe`, `▁the`, `<|endoftext|>`.
@@ -117,7 +117,7 @@ class Tokenizer {
   void begin_with(TokenId id, const std::string& reason);
   /// @throws DataError if there is none.
   TokenId first_token() const;
-  /// Who says which it is.
+  /// Who chose the first token, as in begin_with.
   const std::string& first_token_reason() const;
 
  private:

@@ -1,29 +1,25 @@
 #include "report/report_heads.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <set>
 
-#include "base/head_range.hpp"
 #include "base/utf8.hpp"
 #include "figures/figure_colours.hpp"
 #include "headscope/literature.hpp"
 #include "report/head_variables.hpp"
+#include "report/report_head_lists.hpp"
+#include "report/report_head_types.hpp"
 #include "report/report_pages.hpp"
 #include "report/report_patterns.hpp"
 #include "report/report_predictions.hpp"
 #include "report/script_json.hpp"
-#include "results/long_table.hpp"
 
 namespace headscope {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t most_value_rows = 1000;  // relations in either direction
 
 // Gathers every variable by head, and remembers where each is for the panel's sections.
 class Scores {
@@ -101,301 +97,6 @@ class Scores {
   std::map<std::string, std::vector<std::size_t>> places_;
 };
 
-// The first of `candidates` by `value`, largest first, as [head_index, value]; heads without a
-// value are left out.
-template <typename Value>
-json leading(std::vector<std::size_t> candidates, std::size_t most, Value value, bool smallest) {
-  std::erase_if(candidates,
-                [&](std::size_t head_index) { return !std::isfinite(value(head_index)); });
-  std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
-    return smallest ? value(a) < value(b) : std::abs(value(a)) > std::abs(value(b));
-  });
-  json list = json::array();
-  for (std::size_t i = 0; i < std::min(most, candidates.size()); ++i) {
-    list.push_back({candidates[i], json_number(value(candidates[i]), 3)});
-  }
-  return list;
-}
-
-std::vector<std::size_t> others(std::size_t head_index, std::size_t n_head_total) {
-  std::vector<std::size_t> head_indices(n_head_total);
-  std::iota(head_indices.begin(), head_indices.end(), 0);
-  head_indices.erase(head_indices.begin() + static_cast<std::ptrdiff_t>(head_index));
-  return head_indices;
-}
-
-void add_nearest(const ResultsGroup& group, const NearestHeads& nearest, std::size_t n_head_total,
-                 json& lists) {
-  const Variable* const pairs = group.find(nearest.variable);
-  if (pairs == nullptr || pairs->dimensions.size() < 2) return;
-  const std::vector<std::string> labels = pairs->dimensions.size() == 2
-                                              ? std::vector<std::string>{""}
-                                              : dimension_labels(group, pairs->dimensions[0]);
-  if (pairs->values.size() != labels.size() * n_head_total * n_head_total) return;
-  const Variable* const chance = group.find(nearest.chance);
-  for (std::size_t label = 0; label < labels.size(); ++label) {
-    json by_head = json::array();
-    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-      by_head.push_back(leading(
-          others(head_index, n_head_total), nearest.most,
-          [&](std::size_t other) {
-            const std::size_t row = nearest.by_column ? other : head_index,
-                              column = nearest.by_column ? head_index : other;
-            return pairs->values.values[(label * n_head_total + row) * n_head_total + column];
-          },
-          nearest.smallest));
-    }
-    json list = {{"title", one_line(labels[label] + nearest.title)},
-                 {"about", one_line(pairs->long_name)},
-                 {"alike", nearest.alike},
-                 {"byHead", by_head}};
-    if (chance != nullptr && chance->values.size() == labels.size()) {
-      list["chance"] = json_number(chance->values.values[label], 3);
-    }
-    lists.push_back(std::move(list));
-  }
-}
-
-struct NamedEdge {
-  std::string other, port;
-  double effect;
-};
-
-// By head, its edges as [other end, effect, `k` of the port `L3H3.k`], the largest first.
-json edge_lists(std::map<std::string, std::vector<NamedEdge>>& of_name, std::size_t most,
-                const HeadShape& shape) {
-  json by_head = json::array();
-  for (std::size_t head_index = 0; head_index < shape.n_head_total(); ++head_index) {
-    std::vector<NamedEdge>& edges = of_name[shape.text(head_index)];
-    std::ranges::stable_sort(edges, std::greater(),
-                             [](const NamedEdge& edge) { return std::abs(edge.effect); });
-    json list = json::array();
-    for (std::size_t i = 0; i < std::min(most, edges.size()); ++i) {
-      list.push_back(
-          {one_line(edges[i].other), json_number(edges[i].effect, 3), one_line(edges[i].port)});
-    }
-    by_head.push_back(std::move(list));
-  }
-  return by_head;
-}
-
-void add_edges(const ResultsGroup& group, const EdgeLists& edges, const HeadShape& shape,
-               json& sections) {
-  const Variable* const effect = group.find(edges.effect);
-  const Variable* const q = group.find(edges.q);
-  const Variable* const eligible = group.find(edges.eligible);
-  if (effect == nullptr || q == nullptr || eligible == nullptr) return;
-  if (effect->dimensions.size() != 3 || q->dimensions != effect->dimensions) return;
-  const std::vector<std::string> labels = dimension_labels(group, effect->dimensions[0]),
-                                 nodes = dimension_labels(group, effect->dimensions[1]),
-                                 ports = dimension_labels(group, effect->dimensions[2]);
-  json lists = json::array();
-  for (std::size_t label = 0; label < std::min(labels.size(), eligible->values.size()); ++label) {
-    if (eligible->values.values[label] == 0) continue;
-    std::map<std::string, std::vector<NamedEdge>> read, readers;
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-      for (std::size_t port = 0; port < ports.size(); ++port) {
-        if (!(q->values(label, node, port) < edges.level)) continue;
-        const double change = effect->values(label, node, port);
-        const std::size_t dot = std::min(ports[port].rfind('.'), ports[port].size());
-        const std::string reader = ports[port].substr(0, dot),
-                          kind = ports[port].substr(std::min(dot + 1, ports[port].size()));
-        for (const std::string& head : heads_in(reader)) {
-          read[head].push_back({nodes[node], kind, change});
-        }
-        readers[nodes[node]].push_back({reader, kind, change});
-      }
-    }
-    lists.push_back({{"label", one_line(labels[label])},
-                     {"reads", edge_lists(read, edges.most, shape)},
-                     {"readers", edge_lists(readers, edges.most, shape)}});
-  }
-  sections.push_back({{"title", one_line(edges.title)},
-                      {"about", one_line(effect->long_name)},
-                      {"caption", one_line(edges.caption)},
-                      {"lists", lists}});
-}
-
-void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadShape& shape,
-                   json& tables) {
-  const Variable* const value = group.find(table.value);
-  const Variable* const baseline = group.find(table.baseline);
-  const Variable* const count = group.find(table.count);
-  const Variable* const eligible = group.find(table.eligible);
-  if (value == nullptr) return;
-  const std::vector<HeadSlice> rows = head_slices(group, *value, shape, most_value_rows);
-  if (rows.empty()) return;
-  for (const Variable* variable : {baseline, count, eligible}) {
-    if (variable == nullptr || variable->values.size() != rows.size()) return;
-  }
-  json by_head = json::array();
-  for (std::size_t head_index = 0; head_index < shape.n_head_total(); ++head_index) {
-    std::vector<std::pair<double, std::size_t>> gains;
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      const double gain = rows[row].values[head_index] - baseline->values.values[row];
-      if (gain > 0 && eligible->values.values[row] == 1) gains.emplace_back(-gain, row);
-    }
-    std::sort(gains.begin(), gains.end());
-    json list = json::array();
-    for (const auto& [gain, row] : gains) {
-      list.push_back({row, json_number(rows[row].values[head_index], 3)});
-    }
-    by_head.push_back(std::move(list));
-  }
-  json of_row = json::array();
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    of_row.push_back({{"label", one_line(rows[row].label)},
-                      {"baseline", json_number(baseline->values.values[row])},
-                      {"count", count->values.values[row]}});
-  }
-  tables.push_back({{"title", one_line(table.title)},
-                    {"headings", json_texts(table.headings)},
-                    {"rows", of_row},
-                    {"byHead", by_head}});
-}
-
-// By head, the types whose label does not explain what the head does.
-json unexplained_types(const Results& results, const std::vector<Presentation>& presentations,
-                       const HeadTypes& types) {
-  json by_head(types.of_head.size(), json::array());
-  for (const Presentation& presentation : presentations) {
-    if (!results.has(presentation.group)) continue;
-    const Variable* const flag =
-        results.group(presentation.group).find(presentation.reasons.unexplained);
-    const std::size_t n_head_total = types.of_head.size();
-    if (flag == nullptr || flag->values.size() != types.names.size() * n_head_total) continue;
-    for (std::size_t i = 0; i < flag->values.size(); ++i) {
-      if (flag->values.values[i] == 1) by_head[i % n_head_total].push_back(i / n_head_total);
-    }
-  }
-  return by_head;
-}
-
-json types(const Results& results, const std::vector<Presentation>& presentations,
-           const HeadShape& shape) {
-  const std::optional<HeadTypes> found = head_types(results, shape);
-  if (!found) return nullptr;
-  json flags = json::array();
-  for (const std::vector<bool>& of_head : found->of_head) {
-    json list = json::array();
-    for (std::size_t type = 0; type < of_head.size(); ++type) {
-      if (of_head[type]) list.push_back(type);
-    }
-    flags.push_back(std::move(list));
-  }
-  json primary = json::array();
-  for (const std::optional<std::size_t>& type : found->primary) {
-    primary.push_back(type ? json(*type) : json(nullptr));
-  }
-  return {{"names", json_texts(found->names)},
-          {"colours", category_colours(found->names)},
-          {"flags", flags},
-          {"unexplained", unexplained_types(results, presentations, *found)},
-          {"primary", primary}};
-}
-
-// Flags by head with more than two meanings but the heads' types: by head, a place in the names.
-json categories(const Results& results, const HeadShape& shape) {
-  json found = json::array();
-  for (const ResultsGroup& group : results.groups) {
-    if (group.name.find('/') != std::string::npos) continue;
-    for (const Variable& variable : group.variables) {
-      if (variable.type != Variable::Type::flag || variable.name == primary_type_variable ||
-          variable.flag_meanings.size() < 3 || n_head_slice(group, variable, shape) != 1) {
-        continue;
-      }
-      found.push_back({{"name", one_line(variable.name)},
-                       {"about", one_line(variable.long_name)},
-                       {"names", json_texts(variable.flag_meanings)},
-                       {"colours", category_colours(variable.flag_meanings)},
-                       {"values", json_numbers(variable.values.values)}});
-    }
-  }
-  return found;
-}
-
-// For each head, its types with the score, baseline and threshold of each, and notes.
-json reasons(const Results& results, const std::vector<Presentation>& presentations,
-             const HeadShape& shape) {
-  const std::optional<HeadTypes> types = head_types(results, shape);
-  const auto presented = std::ranges::find_if(presentations, [&](const Presentation& each) {
-    return results.has(each.group) && results.group(each.group).has(each.reasons.score);
-  });
-  if (!types || presented == presentations.end()) return nullptr;
-  const ResultsGroup& group = results.group(presented->group);
-  const TypeReasons& names = presented->reasons;
-  const std::size_t n_head_total = shape.n_head_total(), n_type = types->names.size();
-  const auto numbers_of = [&](const std::string& name, std::size_t place) -> json {
-    const Variable* const variable = group.find(name);
-    if (variable == nullptr || variable->values.size() != n_type * n_head_total) return nullptr;
-    return json_number(variable->values.values[place]);
-  };
-  const auto text_of = [&](const std::string& name, std::size_t place, std::size_t count) {
-    const Variable* const variable = group.find(name);
-    if (variable == nullptr || variable->text.size() != count) return std::string();
-    return one_line(variable->text[place]);
-  };
-  const auto notes_of = [&](std::size_t place) {
-    json notes = json::array();
-    for (const std::string& name : names.notes) {
-      const std::string note = text_of(name, place, n_type * n_head_total);
-      if (!note.empty()) notes.push_back(note);
-    }
-    return notes;
-  };
-  json rules = json::array(), sentences = json::array(), heads = json::array();
-  for (std::size_t type = 0; type < n_type; ++type) {
-    rules.push_back(text_of(names.rule, type, n_type));
-    sentences.push_back(text_of(names.sentence, type, n_type));
-  }
-  for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-    json held = json::object();
-    for (std::size_t type = 0; type < n_type; ++type) {
-      if (!types->of_head[head_index][type]) continue;
-      const std::size_t place = type * n_head_total + head_index;
-      held[one_line(types->names[type])] = {
-          {"score", numbers_of(names.score, place)},
-          {"baseline", numbers_of(names.baseline, place)},
-          {"threshold", numbers_of(names.threshold, place)},
-          {"about", text_of(names.about, place, n_type * n_head_total)},
-          {"notes", notes_of(place)}};
-    }
-    heads.push_back(std::move(held));
-  }
-  return {{"rules", rules}, {"sentences", sentences}, {"heads", heads}};
-}
-
-// The examples of all groups, by head: type, text, and which characters of it are what.
-json examples(const Results& results, const HeadShape& shape) {
-  json by_head(shape.n_head_total(), json::array());
-  for (const ResultsGroup& group : results.groups) {
-    if (!is_one_table(group)) continue;
-    const Array& layer = group.values("layer");
-    const Array& head = group.values("head");
-    const auto places = [&](const std::string& what, std::size_t i) -> json {
-      return {group.values(what + "_start").values.at(i), group.values(what + "_end").values.at(i)};
-    };
-    const auto text = [&](const char* name, std::size_t i) {
-      return one_line(group.texts(name).at(i));
-    };
-    for (std::size_t i = 0; i < layer.size(); ++i) {
-      const double head_index =
-          layer.values[i] * static_cast<double>(shape.n_head) + head.values.at(i);
-      if (!(head_index >= 0 && head_index < static_cast<double>(shape.n_head_total()))) continue;
-      by_head[static_cast<std::size_t>(head_index)].push_back(
-          {{"type", text("type", i)},
-           {"about", text("about", i)},
-           {"text", text("text", i)},
-           {"query", places("query", i)},
-           {"target", places("target", i)},
-           {"attended", places("attended", i)},
-           {"attendedText", text("attended", i)},
-           {"found", group.values("found").values.at(i) == 1}});
-    }
-  }
-  return by_head;
-}
-
 void add_summary(const ResultsGroup& group, const HeadSummary& summary, std::size_t n_head_total,
                  json& by_head) {
   const Variable* const text = group.find(summary.text);
@@ -442,16 +143,6 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
   const std::optional<HeadShape> shape = head_shape(results);
   if (!shape) return "";
   const Scores scores(results, presentations, *shape);
-  json lists = json::array(), edges = json::array(), tables = json::array();
-  for (const auto& [group, nearest] : items_of(results, presentations, &Presentation::nearest)) {
-    add_nearest(*group, *nearest, shape->n_head_total(), lists);
-  }
-  for (const auto& [group, item] : items_of(results, presentations, &Presentation::edges)) {
-    add_edges(*group, *item, *shape, edges);
-  }
-  for (const auto& [group, table] : items_of(results, presentations, &Presentation::tables)) {
-    add_best_rows(*group, *table, *shape, tables);
-  }
   json summaries(shape->n_head_total(), json::array());
   for (const auto& [group, item] : items_of(results, presentations, &Presentation::summaries)) {
     add_summary(*group, *item, shape->n_head_total(), summaries);
@@ -461,17 +152,17 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
                      {"heads", shape->n_head},
                      {"sequential", continuous_colours(ColourScale::sequential)},
                      {"diverging", continuous_colours(ColourScale::diverging)},
-                     {"types", types(results, presentations, *shape)},
-                     {"categories", categories(results, *shape)},
-                     {"reasons", reasons(results, presentations, *shape)},
-                     {"examples", examples(results, *shape)},
+                     {"types", head_types_json(results, presentations, *shape)},
+                     {"categories", head_categories_json(results, *shape)},
+                     {"reasons", head_reasons_json(results, presentations, *shape)},
+                     {"examples", head_examples_json(results, *shape)},
                      {"summaries", summaries},
                      {"scores", scores.list()},
                      {"leftOut", scores.left_out()},
                      {"sections", scores.sections(results, presentations)},
-                     {"tables", tables},
-                     {"neighbours", lists},
-                     {"edges", edges},
+                     {"tables", best_rows_json(results, presentations, *shape)},
+                     {"neighbours", nearest_heads_json(results, presentations, *shape)},
+                     {"edges", edge_lists_json(results, presentations, *shape)},
                      {"documents", pattern_documents(results, *shape)},
                      {"predictions", predictions(results, *shape)},
                      {"neurons", neurons(results, *shape)},

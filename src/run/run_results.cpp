@@ -35,22 +35,14 @@ void add_provenance(Results& results, const RunInput& input, std::uint64_t n_tok
   attributes["n_token"] = as_count(n_token);
 }
 
-/// Adds the groups of the controls, and to the run's own groups the comparisons with them.
-/// @param main_group  index in the results of the main group of each analysis of `trained`.
-void add_controls(const RunInput& input, const ModelRun& trained, const FinishedControls& controls,
-                  const std::vector<std::size_t>& main_group, Results& results) {
+/// Adds the groups of the controls.
+void add_controls(const RunInput& input, const FinishedControls& controls, Results& results) {
   if (controls.empty()) return;
   results.attributes["n_control"] = as_count(controls.untrained.size());
   results.attributes["n_permuted_control"] = as_count(controls.permuted.size());
   results.attributes["n_control_document"] = as_count(control_documents(input).size());
   for (const FinishedControl& control : controls.untrained) {
     results.groups.insert(results.groups.end(), control.groups.begin(), control.groups.end());
-  }
-  for (std::size_t i = 0; i < trained.items().size(); ++i) {
-    const ModelRun::Item& item = trained.items()[i];
-    if (item.registered->info.control_pass < 0) continue;
-    item.analysis->compare(*item.statistics, controls.of(item.registered->info.name),
-                           results.groups[main_group[i]]);
   }
 }
 
@@ -105,8 +97,7 @@ Results finish_results(const RunInput& input, const ModelRun& trained,
       results.groups.push_back(std::move(group));
     }
   }
-  if (!controls.empty()) monitor.phase("comparing with the controls");
-  add_controls(input, trained, controls, main_group, results);
+  add_controls(input, controls, results);
   for (std::size_t i = 0; i < trained.items().size(); ++i) {
     trained.items()[i].analysis->relate(results, results.groups[main_group[i]]);
   }
