@@ -76,9 +76,9 @@ std::string explained_text(const ResultsGroup& group) {
   const auto [n_measured, n_explained] = label_counts(group.values("explained_verdict"));
   if (n_measured == 0) return "";
   const std::size_t n_other = n_measured - n_explained;
-  return "Of " + count_text(n_measured, "label") + " on heads with a measurable effect, " +
+  return "Of " + count_text(n_measured, "label") + " on heads with measurable effects, " +
          std::to_string(n_explained) + (n_explained == 1 ? " explains" : " explain") +
-         " part of the effect and " + std::to_string(n_other) +
+         " part of the effect, " + std::to_string(n_other) +
          (n_other == 1 ? " explains" : " explain") + " nothing measurable.";
 }
 
@@ -108,8 +108,8 @@ std::string look_next_text(const Results& results) {
   return "Look next at " +
          joined(heads | std::views::take(n_named), ", ",
                 [&](std::size_t head_index) { return head_text(head_index, n_head); }) +
-         (n_named == 1 ? ", the head" : ", the heads") +
-         " that cost most to ablate and whose effect no label explains.";
+         (n_named == 1 ? ", the costliest head" : ", the costliest heads") +
+         " whose effect no label explains.";
 }
 
 }  // namespace

@@ -34,13 +34,12 @@ std::string matter_text(const ResultsGroup& group) {
   const std::optional<std::size_t> most = largest(cost.values);
   if (!most) return "";
   const std::string text = head_text(*most, cost.shape[1]) +
-                           " matters most: without this head the loss rises by " +
+                           " matters most: without it the loss rises by " +
                            number_text(cost.values[*most], 3) + " nats.";
   const double n_interval = group.values("n_interval")(0);
   if (n_interval == 0) return text;
   return text + " " + number_text(group.values("n_harmless")(0), 0) + " of " +
-         number_text(n_interval, 0) +
-         " heads can each be pruned without a measurable loss increase.";
+         number_text(n_interval, 0) + " heads can each be pruned without measurable loss.";
 }
 
 std::string many_heads_line(const ResultsGroup& group) {

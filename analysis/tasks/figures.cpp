@@ -125,21 +125,21 @@ Figure carriers_figure(const ResultsGroup& group) {
     }
     panels.push_back(std::move(panel));
   }
-  return {.name = "tasks_best_heads",
-          .group = group.name,
-          .title = "The heads that carry each task",
-          .caption =
-              std::string(
-                  "Share of the mean margin lost without a head, by zero and by mean ablation, "
-                  "with 95 % intervals over resampled pairs. Shown are the five heads that rank "
-                  "first by the smaller of the two shares, among heads that both ablations find.") +
-              first_tasks,
-          .source = "Warstadt et al. 2020; Michel et al. 2019",
-          .content = Chart{.panels = std::move(panels),
-                           .x_title = "head, by the smaller share",
-                           .y_title = "share of the margin lost",
-                           .x_labels = places,
-                           .own_axes = true}};
+  return {
+      .name = "tasks_best_heads",
+      .group = group.name,
+      .title = "The heads that carry each task",
+      .caption =
+          std::string("Share of the mean margin lost without a head, by zero and by mean ablation, "
+                      "with 95 % intervals over resampled pairs. Shown are at most five heads that "
+                      "both ablations find, those with the largest smaller share first.") +
+          first_tasks,
+      .source = "Warstadt et al. 2020; Michel et al. 2019",
+      .content = Chart{.panels = std::move(panels),
+                       .x_title = "head, by the smaller share",
+                       .y_title = "share of the margin lost",
+                       .x_labels = places,
+                       .own_axes = true}};
 }
 
 /// A head per point; the ones furthest out along y are named.

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "figures/figure_labels.hpp"
+#include "figures/figure_page.hpp"
 #include "headscope/error.hpp"
 #include "support/figure_samples.hpp"
 
@@ -474,6 +475,21 @@ TEST(RowsChart, LeavesOutSeriesWithoutPoints) {
   ASSERT_EQ(chart.panels.at(0).series.size(), 1u);
   EXPECT_EQ(chart.panels[0].series[0].label, "heads");
   EXPECT_EQ(chart.panels[0].series[0].colour, 2u);
+}
+
+TEST(RowsChart, TakesTwoColumnsRatherThanCutLongLabels) {
+  const auto script_of = [](const std::string& label) {
+    Series heads = Series::points("heads");
+    heads.add(0, 0.5);
+    Figure figure;
+    figure.name = "rows";
+    return chart_script(figure, rows_chart("head", "share", {label}, {heads}));
+  };
+  const std::string label = "L10H11  head → advmod  ADV  n 1234";
+  const FigureScript wide = script_of(label);
+  EXPECT_NEAR(wide.page.width(), two_columns, 1);
+  EXPECT_THAT(wide.commands, testing::HasSubstr(label));
+  EXPECT_NEAR(script_of("L0H0").page.width(), one_column, 1);
 }
 
 TEST(LabelPlacer, KeepsLabelsOffPointsAndOneAnother) {

@@ -231,7 +231,7 @@ TEST(Hub, ALossAboveChanceWarnsInTerminalAndReport) {
   for (const char* const report : {"/report.md", "/report.html"}) {
     EXPECT_THAT(
         test::read_file(out + report),
-        AllOf(HasSubstr("The loss of "), HasSubstr("that of guessing among the 312 tokens")));
+        AllOf(HasSubstr("The loss of "), HasSubstr("the loss of guessing among the 312 tokens")));
   }
 }
 

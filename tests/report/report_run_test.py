@@ -72,11 +72,11 @@ class RunReport(unittest.TestCase):
 
     def test_effect_sentence(self):
         increase = self.results["pruning/loss_increase"][0].ravel()
-        head, rise = re.search(r"(L\d+H\d+) matters most: without this head the loss rises by ([\d.]+) nats", self.sentences["Effect."]).groups()
+        head, rise = re.search(r"(L\d+H\d+) matters most: without it the loss rises by ([\d.]+) nats", self.sentences["Effect."]).groups()
         self.assertEqual(head, self.head(numpy.nanargmax(increase)))
         self.assertAlmostEqual(float(rise), numpy.nanmax(increase), delta=0.001)
         low = self.results["pruning/loss_increase_ci_low"][0].ravel()
-        harmless, of = map(int, re.search(r"(\d+) of (\d+) heads can each be pruned without a measurable", self.sentences["Effect."]).groups())
+        harmless, of = map(int, re.search(r"(\d+) of (\d+) heads can each be pruned without measurable", self.sentences["Effect."]).groups())
         self.assertEqual(of, numpy.isfinite(low).sum())
         self.assertEqual(harmless, (low[numpy.isfinite(low)] <= 0).sum())
 
@@ -87,7 +87,7 @@ class RunReport(unittest.TestCase):
 
     def test_explained_sentence(self):
         verdicts, meanings = self.verdicts()
-        said = re.search(r"Of (\d+) labels? on heads with a measurable effect, (\d+) explains? part of the effect and (\d+) explains? nothing", self.sentences["Explained."])
+        said = re.search(r"Of (\d+) labels? on heads with measurable effects, (\d+) explains? part of the effect, (\d+) explains? nothing", self.sentences["Explained."])
         counts = [(verdicts != meanings["not_measured"]).sum(), (verdicts == meanings["explained"]).sum(),
                   (verdicts == meanings["unexplained"]).sum()]
         self.assertEqual([int(each) for each in said.groups()], counts)
