@@ -21,8 +21,7 @@ std::vector<Donor> donors_of(const PruningInput& input) {
   return donors;
 }
 
-DonorZ::DonorZ(const DonorInput& input, const Piece& piece)
-    : n_filled_(piece.tokens.size(), 0) {
+DonorZ::DonorZ(const DonorInput& input, const Piece& piece) : n_filled_(piece.tokens.size(), 0) {
   std::vector<Donor> others;
   for (const Donor& donor : input.donors) {
     if (donor.document != piece.document) others.push_back(donor);
@@ -79,8 +78,8 @@ void DonorZ::keep_own(const LayerView& view) {
 arma::mat DonorZ::z_dot_gradient(const LayerGradient& gradient, Index n_head) const {
   arma::mat mean;
   for (const Layers& layers : z_) {
-    const arma::mat products = headscope::z_dot_gradient(
-        {gradient.layer, layers[gradient.layer], gradient.dz}, n_head);
+    const arma::mat products =
+        headscope::z_dot_gradient({gradient.layer, layers[gradient.layer], gradient.dz}, n_head);
     mean = mean.is_empty() ? products : arma::mat(mean + products);
   }
   return mean / static_cast<double>(std::max<std::size_t>(1, size()));

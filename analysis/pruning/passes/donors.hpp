@@ -25,8 +25,8 @@ struct DonorInput : PruningInput {
 /// `--resample-donors` times.
 ///
 /// The pieces of all other documents are in a seeded order. The k-th donor of a position is the
-/// k-th of those pieces that are long enough. Where fewer pieces are, they take turns; positions that none reaches keep the piece's own z.
-/// Memory: size() times z of all layers.
+/// k-th of those pieces that are long enough. Where fewer pieces are, they take turns; positions
+/// that none reaches keep the piece's own z. Memory: size() times z of all layers.
 class DonorZ {
  public:
   /// Runs the donors through the model.
