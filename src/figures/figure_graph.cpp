@@ -124,6 +124,8 @@ class GraphWriter {
     page_.panel_height = row_step * (rows().high - rows().low);
     page_.x = labelled_x_axis(graph_.column_title, graph_.column_labels,
                               graph_.column_labels.size(), room / (columns().high - columns().low));
+    // Places in a band have no numbers.
+    if (graph_.bands) page_.x.ticks = "scale 0 ('' 0)";
     page_.y =
         labelled_y_axis(graph_.row_title, graph_.row_labels, graph_.row_labels.size(), row_step);
     page_.key_above = key_.height();

@@ -704,6 +704,7 @@ class Graphs(InABrowser):
         picture = self.texts(f"{bands} .graph > svg:first-child text")
         self.assertNotIn("embeddings, MLPs, logits", " ".join(picture))
         self.assertIn("widest: 2 nats per pair", picture)
+        self.assertFalse({"−0.5", "0.5", "1.5"} & {text.strip() for text in picture}, "places in a band have no numbers")
         self.assertEqual(seen("node"), [True, True, True, False, False])
         self.assertEqual(seen("edge"), [True, True, False, False])
         self.assertEqual(others(), [])
