@@ -12,7 +12,9 @@
 namespace headscope {
 namespace {
 
-constexpr double largest_radius = 8, row_step = 20, widest_line = 5.5;
+constexpr double largest_radius = 8, least_row_step = 20, widest_line = 5.5;
+// Bands are higher, so that edges between neighbouring ones can be told apart.
+constexpr double largest_row_step = 36, height_of_bands = 400;
 // Smaller nodes have no room for a mark.
 constexpr double least_marked_radius = 6.5;
 constexpr std::size_t n_width = 6, n_curve_point = 13;
@@ -54,6 +56,9 @@ std::string text_colour(std::string_view colour) {
 class GraphWriter {
  public:
   explicit GraphWriter(const Graph& graph) : graph_(graph), key_(key_names(), 0) {
+    if (graph.bands) {
+      row_step_ = std::clamp(height_of_bands / n_row(), least_row_step, largest_row_step);
+    }
     for (const Graph::Edge& edge : graph.edges) {
       if (!graph.is_on_switch(edge)) largest_ = std::max(largest_, std::abs(edge.value));
     }
@@ -72,7 +77,7 @@ class GraphWriter {
       return page_;
     });
     const double column_step = page_.panel_width / (columns().high - columns().low);
-    radius_ = std::min({largest_radius, 0.4 * column_step, 0.4 * row_step});
+    radius_ = std::min({largest_radius, 0.4 * column_step, 0.4 * row_step_});
     script_.add(page_.multiplot());
     script_.set("key", key_.place(page_));
     script_.axes(page_, 0, "");
@@ -121,13 +126,13 @@ class GraphWriter {
   void lay_out(double room) {
     page_ = {};
     page_.panel_width = room;
-    page_.panel_height = row_step * (rows().high - rows().low);
+    page_.panel_height = row_step_ * (rows().high - rows().low);
     page_.x = labelled_x_axis(graph_.column_title, graph_.column_labels,
                               graph_.column_labels.size(), room / (columns().high - columns().low));
     // Places in a band have no numbers.
     if (graph_.bands) page_.x.ticks = "scale 0 ('' 0)";
     page_.y =
-        labelled_y_axis(graph_.row_title, graph_.row_labels, graph_.row_labels.size(), row_step);
+        labelled_y_axis(graph_.row_title, graph_.row_labels, graph_.row_labels.size(), row_step_);
     page_.key_above = key_.height();
   }
 
@@ -233,7 +238,7 @@ class GraphWriter {
 
   const Graph& graph_;
   KeyAbove key_;
-  double largest_ = 0, radius_ = largest_radius;
+  double largest_ = 0, radius_ = largest_radius, row_step_ = least_row_step;
   double first_column_ = 0, last_column_ = 0, first_row_ = 0, last_row_ = 0;  // of nodes
   Page page_;
   PanelScript script_;
