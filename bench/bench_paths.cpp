@@ -1,9 +1,13 @@
 // Measures Headscope for bench/compare_paths.py, which documents the options and the JSON line
 // printed.
+#include <algorithm>
+#include <cmath>
+
 #include "headscope/ablation.hpp"
 #include "headscope/edge_ablation.hpp"
 #include "headscope/edge_gradient.hpp"
 #include "headscope/gradient.hpp"
+#include "paths/integrated.hpp"
 #include "program.hpp"
 
 namespace headscope::bench {
@@ -62,6 +66,23 @@ json measure(const Options& options) {
                         });
     }
   });
+  // The token embeddings go to 0: their mean would take a pass of its own.
+  IntegratedEdges integrated(model, context, 5);
+  const Vector origin(model.config.d_model, arma::fill::zeros);
+  double largest_integrated = 0;
+  const double integrated_seconds = seconds([&] {
+    for (const PairBatch& batch : all) {
+      run_clean(batch);
+      integrated.run(forward, clean.activations(), batch.sequences, batch.weights, zero, origin,
+                     batch.ends,
+                     [&](Index, std::span<const float>, std::span<const float> effects) {
+                       for (const float effect : effects) {
+                         largest_integrated =
+                             std::max(largest_integrated, std::abs(static_cast<double>(effect)));
+                       }
+                     });
+    }
+  });
   const double exact_seconds = seconds([&] {
     for (const PairBatch& batch : all) {
       run_clean(batch);
@@ -79,6 +100,8 @@ json measure(const Options& options) {
   }
   return {{"forward_backward", backward_seconds},
           {"first_order", first_order_seconds},
+          {"integrated", integrated_seconds},
+          {"largest_integrated", largest_integrated},
           {"exact", exact_seconds},
           {"n_edge", graph.n_edge()},
           {"predicted", predicted},

@@ -5,14 +5,15 @@
         --tokenizer FOLDER
 
 needs torch, transformers 4.x or 5.x and tokenizers. It makes a model of GPT-2 small's shape with random weights (seed 0) and takes
-pairs of a BLiMP file. Headscope takes the first-order effect of every edge, which is compared with one forward and one backward pass
-over the same pairs (of its own, and of the peer by autograd), and ablates `--edges` edges exactly, spread over kinds and layers: the
+pairs of a BLiMP file. Headscope takes the first-order effect of every edge, and the one by integrated gradients of five passes. Both are
+compared with one forward and one backward pass over the same pairs (of its own, and of the peer by autograd), and the first with the peer's
+effects of all edges, from hooks on what nodes write and on the gradients of what ports compute. Headscope ablates `--edges` edges exactly, spread over kinds and layers: the
 reader's port sees the residual stream without the writer's output. The peer ablates `--measured` of them, a forward each with hooks
 on the writer and on the reader's LayerNorm, both sides of `--batch` pairs padded to the longest; its time is extrapolated. Sides
-alternate for `--rounds`. Checks that the changes of the mean margin agree.
+alternate for `--rounds`. Checks that the first-order effects of these edges and the changes of the mean margin agree.
 
-bench_paths --model FILE --pairs FILE.json --edges FILE.json --threads N prints {"forward_backward": s, "first_order": s, "exact": s,
-"n_edge": edges to first order, "predicted" and "change": [nats per pair, by edge]}.
+bench_paths --model FILE --pairs FILE.json --edges FILE.json --threads N prints {"forward_backward": s, "first_order": s, "integrated": s,
+"largest_integrated": nats of a pair, "exact": s, "n_edge": edges to first order, "predicted" and "change": [nats per pair, by edge]}.
 """
 
 import argparse
@@ -122,6 +123,80 @@ def forward_backward(model, pairs, n_batch):
     keep.remove()
 
 
+class EdgeGradients:
+    """Effects of all edges to first order, by ablation to zero: hooks keep what nodes write and what ports read, and the gradients of
+    queries, keys, values and of the outputs of other norms, from which those of each port's residual stream follow."""
+
+    def __init__(self, model):
+        self.model, self.kept, self.handles = model, {}, []
+        model_, blocks = model.transformer, model.transformer.h
+        self.hook(model_.drop, lambda _, inputs, output: self.keep("embed", output.requires_grad_()))
+        for l, block in enumerate(blocks):
+            for name, module in (("ln_1", block.ln_1), ("qkv", block.attn.c_attn), ("z", block.attn.c_proj), ("ln_2", block.ln_2),
+                                 ("mlp", block.mlp.c_proj)):
+                self.hook(module, lambda _, inputs, output, key=(name, l): self.keep(key, (inputs[0], output)))
+        self.hook(model_.ln_f, lambda _, inputs, output: self.keep("ln_f", (inputs[0], output)))
+
+    def hook(self, module, function):
+        self.handles.append(module.register_forward_hook(function))
+
+    def keep(self, key, value):
+        self.kept[key] = value
+        output = value[1] if isinstance(value, tuple) else value
+        if output.requires_grad:
+            output.retain_grad()
+
+    def close(self):
+        for handle in self.handles:
+            handle.remove()
+
+    @staticmethod
+    def through_norm(norm, x, gradient):
+        """Gradient of what the norm reads, from that of what it writes: [..., token, d_model]."""
+        x = x - x.mean(-1, keepdim=True)
+        scale = (x.square().mean(-1, keepdim=True) + norm.eps).sqrt()
+        x, gradient = x / scale, gradient * norm.weight
+        return (gradient - gradient.mean(-1, keepdim=True) - x * (gradient * x).mean(-1, keepdim=True)) / scale
+
+    @torch.no_grad()
+    def effects(self):
+        """{port: [node], for the nodes before it in their order} summed over the batch of the last backward pass."""
+        config, blocks = self.model.config, self.model.transformer.h
+        d_model, n_head = config.n_embd, config.n_head
+        nodes, found = [self.kept["embed"]], {}
+
+        def against(gradients):
+            return -torch.stack([torch.einsum("btd,pbtd->p", node, gradients) for node in nodes], 1)
+
+        for l, block in enumerate(blocks):
+            x, qkv = self.kept["ln_1", l][0], self.kept["qkv", l][1]
+            gradients = torch.einsum("btpe,dpe->pbtd", qkv.grad.unflatten(-1, (3 * n_head, -1)),
+                                     block.attn.c_attn.weight.unflatten(-1, (3 * n_head, -1)))
+            by_port = against(self.through_norm(block.ln_1, x, gradients))
+            for i, effects in enumerate(by_port):
+                found[f"L{l}H{i % n_head}.{'qkv'[i // n_head]}"] = effects
+            z = self.kept["z", l][0].unflatten(-1, (n_head, -1))
+            W_O = block.attn.c_proj.weight.view(n_head, -1, d_model)
+            nodes += [z[..., h, :] @ W_O[h] for h in range(n_head)]
+            x, read = self.kept["ln_2", l]
+            found[f"MLP{l}"] = against(self.through_norm(block.ln_2, x, read.grad)[None])[0]
+            nodes.append(self.kept["mlp", l][1] - block.mlp.c_proj.bias)
+        x, read = self.kept["ln_f"]
+        found["logits"] = against(self.through_norm(self.model.transformer.ln_f, x, read.grad)[None])[0]
+        return found
+
+
+def edge_effects(model, pairs, n_batch):
+    """Effect of every edge, nats per pair: {port: [node]}."""
+    hooks, totals = EdgeGradients(model), {}
+    for first in range(0, len(pairs), n_batch):
+        margin_sum(model, pairs[first:first + n_batch]).backward()
+        for port, effects in hooks.effects().items():
+            totals[port] = totals.get(port, 0) + effects / len(pairs)
+    hooks.close()
+    return totals
+
+
 def timed(work):
     start = time.perf_counter()
     work()
@@ -163,9 +238,18 @@ def main():
                     start = time.perf_counter()
                     changes[i] = mean_margin(model, pairs, options.batch) - whole
                     seconds += time.perf_counter() - start
+            attributed = {}
             theirs = {"exact": seconds / len(changes) * options.edges,
+                      "first_order": timed(lambda: attributed.update(edge_effects(model, pairs, options.batch))),
                       "forward_backward": timed(lambda: forward_backward(model, pairs, options.batch))}
             rounds.append((ours, theirs))
+            n_head = model.config.n_head
+            for (node, port), predicted in zip(edges, ours["predicted"]):
+                layer = int(node[1:].split("H")[0]) if node.startswith("L") else 0
+                place = (0 if node == "embed" else (int(node[3:]) + 1) * (n_head + 1) if node.startswith("MLP")
+                         else 1 + layer * (n_head + 1) + int(node.split("H")[1]))
+                if abs(float(attributed[port][place]) - predicted) > 1e-3:
+                    sys.exit(f"{node} {port}: first-order effect {predicted} here, {float(attributed[port][place])} there")
             for i, change in changes.items():
                 if abs(ours["change"][i] - change) > 1e-3:
                     sys.exit(f"{edges[i]}: change {ours['change'][i]} here, {change} there")
@@ -173,7 +257,10 @@ def main():
                      if not isinstance(rounds[0][side][name], list)} for side in (0, 1))
     print(f"{len(pairs)} pairs, {int(ours['n_edge'])} edges to first order: {ours['first_order']:.2f} s, "
           f"{ours['first_order'] / ours['forward_backward']:.2f} times a forward and backward pass ({ours['forward_backward']:.2f} s); "
-          f"Hugging Face's forward and backward pass {theirs['forward_backward']:.2f} s")
+          f"Hugging Face's forward and backward pass {theirs['forward_backward']:.2f} s, all its edges {theirs['first_order']:.2f} s, "
+          f"ratio {theirs['first_order'] / ours['first_order']:.2f}")
+    print(f"by integrated gradients of five passes: {ours['integrated']:.2f} s, "
+          f"{ours['integrated'] / ours['forward_backward']:.2f} times a forward and backward pass (at most 5.5 wanted)")
     print(f"{options.edges} edges exactly: Headscope {ours['exact']:.1f} s, Hugging Face {theirs['exact']:.1f} s, "
           f"ratio {theirs['exact'] / ours['exact']:.2f}; changes of the margin up to {max(map(abs, rounds[0][0]['change'])):.3f} nats")
 

@@ -31,6 +31,10 @@ void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHead
 /// Says of types that some heads have that no untrained model was run to compare with.
 void say_without_controls(const HeadTypeList& types, std::vector<Claim>& claims);
 
+/// Takes away the intervals without width from the claims about numbers of heads, and says why:
+/// resamples that never change a number tell nothing of how it varies. After all verdicts.
+void leave_out_points(std::vector<Claim>& claims);
+
 /// Claim 8, a coreference head rests on sentences without pronouns: it attends more to the sink and
 /// has lower entropy there than on sentences with a pronoun. Holds if each coreference head does,
 /// does not hold if each does the opposite.

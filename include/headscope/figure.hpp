@@ -130,6 +130,8 @@ struct Graph {
     std::string label;
     std::size_t colour = no_colour;  ///< index in the palette
     bool dashed = false;             ///< edges only
+    /// Left out of the picture; the page shows it when its reader asks.
+    bool on_switch = false;
   };
   struct Node {
     std::string name;            ///< `L0H4`
@@ -140,13 +142,22 @@ struct Graph {
   struct Edge {
     std::size_t from = 0, to = 0;  ///< nodes
     std::size_t kind = 0;          ///< of edge_kinds
-    double value = 0;              ///< its size is drawn as the width
+    double value = 0;  ///< its size is drawn as the width, up to the largest in the picture
   };
   std::vector<Kind> node_kinds, edge_kinds;
   std::vector<Node> nodes;
   std::vector<Edge> edges;
   std::vector<std::string> column_labels, row_labels;  ///< at 0, 1, ...
   std::string column_title, row_title, value_title;    ///< with units
+  /// Rows are bands that edges lead up through; else columns, through which they lead to the right.
+  bool bands = false;
+  std::string switch_label;  ///< of what the page shows when its reader asks
+
+  /// Whether the edge, or one of its ends, is of a kind left out of the picture.
+  bool is_on_switch(const Edge& edge) const {
+    return edge_kinds[edge.kind].on_switch || node_kinds[nodes[edge.from].kind].on_switch ||
+           node_kinds[nodes[edge.to].kind].on_switch;
+  }
 };
 
 struct Figure {

@@ -12,7 +12,9 @@
 namespace headscope {
 namespace {
 
-constexpr double largest_radius = 8, row_step = 20, widest_line = 5.5;
+constexpr double largest_radius = 8, least_row_step = 20, widest_line = 5.5;
+// Bands are higher, so that edges between neighbouring ones can be told apart.
+constexpr double largest_row_step = 36, height_of_bands = 400;
 // Smaller nodes have no room for a mark.
 constexpr double least_marked_radius = 6.5;
 constexpr std::size_t n_width = 6, n_curve_point = 13;
@@ -54,8 +56,17 @@ std::string text_colour(std::string_view colour) {
 class GraphWriter {
  public:
   explicit GraphWriter(const Graph& graph) : graph_(graph), key_(key_names(), 0) {
+    if (graph.bands) {
+      row_step_ = std::clamp(height_of_bands / n_row(), least_row_step, largest_row_step);
+    }
     for (const Graph::Edge& edge : graph.edges) {
-      largest_ = std::max(largest_, std::abs(edge.value));
+      if (!graph.is_on_switch(edge)) largest_ = std::max(largest_, std::abs(edge.value));
+    }
+    for (const Graph::Node& node : graph.nodes) {
+      first_column_ = std::min(first_column_, node.column);
+      last_column_ = std::max(last_column_, node.column);
+      first_row_ = std::min(first_row_, node.row);
+      last_row_ = std::max(last_row_, node.row);
     }
   }
 
@@ -65,13 +76,14 @@ class GraphWriter {
       lay_out(room);
       return page_;
     });
-    const double column_step = page_.panel_width / n_column();
-    radius_ = std::min({largest_radius, 0.4 * column_step, 0.4 * row_step});
+    const double column_step = page_.panel_width / (columns().high - columns().low);
+    radius_ = std::min({largest_radius, 0.4 * column_step, 0.4 * row_step_});
     script_.add(page_.multiplot());
     script_.set("key", key_.place(page_));
     script_.axes(page_, 0, "");
     script_.set("xrange", range(columns()));
     script_.set("yrange", range(rows()));
+    add_bands();
     add_edges();
     add_nodes(column_step);
     add_key();
@@ -83,8 +95,15 @@ class GraphWriter {
  private:
   double n_column() const { return static_cast<double>(graph_.column_labels.size()); }
   double n_row() const { return static_cast<double>(graph_.row_labels.size()); }
-  AxisRange columns() const { return {-0.5, n_column() - 0.5}; }
-  AxisRange rows() const { return {-room_below, n_row() - 1 + room_above}; }
+  // Room for nodes that the page alone shows, too.
+  AxisRange columns() const {
+    return {std::min(-0.5, first_column_ - 0.5), std::max(n_column(), last_column_ + 1) - 0.5};
+  }
+  AxisRange rows() const {
+    const double above = graph_.bands ? room_below : room_above;
+    return {std::min(0.0, first_row_) - room_below,
+            std::max(n_row() - 1 + above, last_row_ + room_below)};
+  }
   static std::string range(const AxisRange& axis) {
     return "[" + gnuplot_number(axis.low) + ":" + gnuplot_number(axis.high) + "]";
   }
@@ -96,7 +115,9 @@ class GraphWriter {
   std::vector<std::string> key_names() const {
     std::vector<std::string> names;
     for (const auto* kinds : {&graph_.edge_kinds, &graph_.node_kinds}) {
-      for (const Graph::Kind& kind : *kinds) names.push_back(kind.label);
+      for (const Graph::Kind& kind : *kinds) {
+        if (!kind.on_switch) names.push_back(kind.label);
+      }
     }
     names.push_back(width_name());
     return names;
@@ -105,11 +126,13 @@ class GraphWriter {
   void lay_out(double room) {
     page_ = {};
     page_.panel_width = room;
-    page_.panel_height = row_step * (rows().high - rows().low);
+    page_.panel_height = row_step_ * (rows().high - rows().low);
     page_.x = labelled_x_axis(graph_.column_title, graph_.column_labels,
-                              graph_.column_labels.size(), room / n_column());
+                              graph_.column_labels.size(), room / (columns().high - columns().low));
+    // Places in a band have no numbers.
+    if (graph_.bands) page_.x.ticks = "scale 0 ('' 0)";
     page_.y =
-        labelled_y_axis(graph_.row_title, graph_.row_labels, graph_.row_labels.size(), row_step);
+        labelled_y_axis(graph_.row_title, graph_.row_labels, graph_.row_labels.size(), row_step_);
     page_.key_above = key_.height();
   }
 
@@ -131,23 +154,37 @@ class GraphWriter {
            " linecolor rgb '#30" + std::string(series_colour(kind.colour).substr(1)) + "'";
   }
 
+  void add_bands() {
+    if (!graph_.bands) return;
+    for (std::size_t row = 0; row < graph_.row_labels.size(); row += 2) {
+      const auto middle = static_cast<double>(row);
+      script_.set("object " + std::to_string(row + 1),
+                  "rectangle from " + gnuplot_number(columns().low) + ", " +
+                      gnuplot_number(middle - 0.5) + " to " + gnuplot_number(columns().high) +
+                      ", " + gnuplot_number(middle + 0.5) +
+                      " behind fillstyle solid noborder fillcolor rgb '#f0f0f0'");
+    }
+  }
+
   // Curves that rise between columns, so that an edge does not run through the nodes between.
   void add_edges() {
     std::map<std::pair<std::size_t, std::size_t>, std::string> blocks;  // by width and kind
     const std::vector<double> rises = graph_rises(graph_);
     for (std::size_t e = 0; e < graph_.edges.size(); ++e) {
       const Graph::Edge& edge = graph_.edges[e];
+      if (graph_.is_on_switch(edge)) continue;
       const Graph::Node &from = graph_.nodes[edge.from], &to = graph_.nodes[edge.to];
       const auto width = static_cast<std::size_t>(
           std::ceil(n_width * std::abs(edge.value) / std::max(largest_, 1e-300)));
       std::string& block = blocks[{std::max<std::size_t>(1, width), edge.kind}];
       if (block.empty()) block = "# " + one_line(graph_.edge_kinds[edge.kind].label) + "\n";
       for (std::size_t i = 0; i < n_curve_point; ++i) {
-        const double share = static_cast<double>(i) / (n_curve_point - 1);
-        block += gnuplot_number(std::lerp(from.column, to.column, share)) + ' ' +
-                 gnuplot_number(std::lerp(from.row, to.row, share) +
-                                2 * rises[e] * share * (1 - share)) +
-                 '\n';
+        const double share = static_cast<double>(i) / (n_curve_point - 1),
+                     away = 2 * rises[e] * share * (1 - share);
+        block +=
+            gnuplot_number(std::lerp(from.column, to.column, share) + (graph_.bands ? away : 0)) +
+            ' ' + gnuplot_number(std::lerp(from.row, to.row, share) + (graph_.bands ? 0 : away)) +
+            '\n';
       }
       block += '\n';
     }
@@ -160,6 +197,7 @@ class GraphWriter {
   void add_nodes(double column_step) {
     std::map<std::string, std::string> marks;  // by colour
     for (std::size_t kind = 0; kind < graph_.node_kinds.size(); ++kind) {
+      if (graph_.node_kinds[kind].on_switch) continue;
       const std::string_view colour = series_colour(graph_.node_kinds[kind].colour);
       std::string block;
       for (const Graph::Node& node : graph_.nodes) {
@@ -184,8 +222,11 @@ class GraphWriter {
   }
 
   void add_key() {
-    for (const Graph::Kind& kind : graph_.edge_kinds) add("keyentry " + line(kind, 2), kind.label);
+    for (const Graph::Kind& kind : graph_.edge_kinds) {
+      if (!kind.on_switch) add("keyentry " + line(kind, 2), kind.label);
+    }
     for (const Graph::Kind& kind : graph_.node_kinds) {
+      if (kind.on_switch) continue;
       add("keyentry with points pointtype 7 pointsize 1 linecolor rgb '" +
               std::string(series_colour(kind.colour)) + "'",
           kind.label);
@@ -197,7 +238,8 @@ class GraphWriter {
 
   const Graph& graph_;
   KeyAbove key_;
-  double largest_ = 0, radius_ = largest_radius;
+  double largest_ = 0, radius_ = largest_radius, row_step_ = least_row_step;
+  double first_column_ = 0, last_column_ = 0, first_row_ = 0, last_row_ = 0;  // of nodes
   Page page_;
   PanelScript script_;
   std::string plot_, data_;
@@ -210,8 +252,11 @@ std::vector<double> graph_rises(const Graph& graph) {
   std::map<std::pair<std::size_t, std::size_t>, int> n_between;
   std::vector<double> rises;
   for (const Graph::Edge& edge : graph.edges) {
-    const double across = graph.nodes[edge.to].column - graph.nodes[edge.from].column;
-    rises.push_back(std::min(3.0, 0.5 + 0.25 * across) - 0.6 * n_between[{edge.from, edge.to}]++);
+    const Graph::Node &from = graph.nodes[edge.from], &to = graph.nodes[edge.to];
+    const int n_before = n_between[{edge.from, edge.to}]++;
+    rises.push_back(graph.bands
+                        ? std::min(0.6, 0.1 + 0.05 * (to.row - from.row)) - 0.15 * n_before
+                        : std::min(3.0, 0.5 + 0.25 * (to.column - from.column)) - 0.6 * n_before);
   }
   return rises;
 }

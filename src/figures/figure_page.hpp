@@ -172,8 +172,9 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap);
 FigureScript chart_script(const Figure& figure, const Chart& chart);
 FigureScript graph_script(const Figure& figure, const Graph& graph);
 
-/// By edge, the rows by which its quadratic curve is drawn upwards: the curve's control point lies
-/// so far above the middle of its ends. Edges between the same nodes lie apart.
+/// By edge, the rows by which its quadratic curve is drawn upwards, or of bands the columns by
+/// which it is drawn to the right: the curve's control point lies so far from the middle of its
+/// ends. Edges between the same nodes lie apart.
 std::vector<double> graph_rises(const Graph& graph);
 
 }  // namespace headscope

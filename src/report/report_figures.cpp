@@ -79,7 +79,9 @@ json chart_json(const Chart& chart) {
 json kinds_json(const std::vector<Graph::Kind>& kinds) {
   json list = json::array();
   for (const Graph::Kind& kind : kinds) {
-    list.push_back({{"label", one_line(kind.label)}, {"colour", series_colour(kind.colour)}});
+    list.push_back({{"label", one_line(kind.label)},
+                    {"colour", series_colour(kind.colour)},
+                    {"onSwitch", kind.on_switch}});
   }
   return list;
 }
@@ -105,6 +107,8 @@ json graph_json(const Graph& graph) {
           {"edges", edges},
           {"nodeKinds", kinds_json(graph.node_kinds)},
           {"edgeKinds", kinds_json(graph.edge_kinds)},
+          {"bands", graph.bands},
+          {"switchLabel", one_line(graph.switch_label)},
           {"valueTitle", one_line(graph.value_title)}};
 }
 

@@ -252,5 +252,21 @@ INSTANTIATE_TEST_SUITE_P(Sizes, DrawnGraph,
                          testing::Values("graph_4x8", "graph_12x12", "graph_24x16"),
                          [](const auto& size) { return std::string(size.param); });
 
+/// The sample with layers as bands, and what was drawn of it.
+struct BandedGraph {
+  BandedGraph() {
+    const std::vector<Figure> samples = test::figure_samples();
+    graph = std::get<Graph>(std::ranges::find(samples, "graph_bands", &Figure::name)->content);
+  }
+  Graph graph;
+};
+
+TEST(GraphFigure, EdgesOnTheSwitchHaveAnEndOrAKindOnIt) {
+  const Graph graph = BandedGraph().graph;
+  std::vector<bool> on_switch;
+  for (const Graph::Edge& edge : graph.edges) on_switch.push_back(graph.is_on_switch(edge));
+  EXPECT_THAT(on_switch, testing::ElementsAre(false, false, true, true));
+}
+
 }  // namespace
 }  // namespace headscope

@@ -689,6 +689,38 @@ class Graphs(InABrowser):
         self.press("Enter")
         self.assertEqual(self.shown_head(), "Head L1H2")
 
+    def test_a_switch_shows_embeddings_mlps_and_logits(self):
+        """Widths go by the largest edge between heads, to which others are capped; the picture has none of the others."""
+        bands = "#figure-graph_bands"
+
+        def seen(kind):
+            return self.browser.evaluate(
+                f"""Array.from(document.querySelectorAll("{bands} .overlay .{kind}"), (each) => each.style.display !== "none")""")
+
+        def others():
+            return self.browser.evaluate(f"""Array.from(document.querySelectorAll("{bands} .others path"),
+                                         (edge) => Number(edge.getAttribute("stroke-width")))""")
+
+        picture = self.texts(f"{bands} .graph > svg:first-child text")
+        self.assertNotIn("embeddings, MLPs, logits", " ".join(picture))
+        self.assertIn("widest: 2 nats per pair", picture)
+        self.assertFalse({"−0.5", "0.5", "1.5"} & {text.strip() for text in picture}, "places in a band have no numbers")
+        self.assertEqual(seen("node"), [True, True, True, False, False])
+        self.assertEqual(seen("edge"), [True, True, False, False])
+        self.assertEqual(others(), [])
+        node = f'{bands} .overlay .node[aria-label^="L0H0,"]'
+        self.browser.hover(node)
+        self.assertEqual(self.texts("#tooltip:not([hidden]) div"), ["L0H0, other head", "is read by L1H2 by keys −2", "nats per pair"])
+        self.browser.click(f"{bands} button[aria-pressed]")
+        self.assertEqual(seen("node") + seen("edge"), 9 * [True])
+        self.assertEqual(others(), [6, 3.5], "−30 nats are as wide as the widest between heads, −1 by its size")
+        self.browser.hover(node)
+        self.assertEqual(self.texts("#tooltip:not([hidden]) div"), [
+            "L0H0, other head", "reads embed by keys −30", "is read by L1H2 by keys −2", "nats per pair"])
+        self.browser.click(f"{bands} button[aria-pressed]")
+        self.assertEqual(others(), [])
+        self.assertEqual(seen("node"), [True, True, True, False, False])
+
     def test_saves_its_edges(self):
         rows = self.browser.evaluate("graphCsv(figureData.figures.graph.graph)").splitlines()
         self.assertEqual(rows[:2], ["from,to,kind,nats per pair", "L1H2,logits,read by the logits,-3"])

@@ -269,6 +269,27 @@ Figure small_graph() {
   return {"graph", "g", "The circuit of agreement", "", "Wang et al. 2022", graph};
 }
 
+/// Layers as bands, with what the page alone shows.
+Figure banded_graph() {
+  Graph graph;
+  graph.bands = true;
+  graph.column_title = "heads";
+  graph.row_title = "layer";
+  graph.value_title = "nats per pair";
+  graph.switch_label = "Embeddings, MLPs and logits";
+  graph.column_labels = {"", ""};
+  graph.row_labels = {"0", "1"};
+  graph.edge_kinds = {{"read by keys", 0}, {"read by MLPs and logits", 7, false, true}};
+  graph.node_kinds = {{"other head", no_colour}, {"embeddings, MLPs, logits", 7, false, true}};
+  graph.nodes = {{"L0H0", "0", 0, 0, 0},
+                 {"L0H1", "1", 1, 0, 0},
+                 {"L1H2", "2", 0.5, 1, 0},
+                 {"embed", "", 0.5, -1, 1},
+                 {"logits", "", 0.5, 2, 1}};
+  graph.edges = {{0, 2, 0, -2}, {1, 2, 0, 0.5}, {3, 0, 0, -30}, {2, 4, 1, -1}};
+  return {"graph_bands", "g", "The circuit of a larger model", "", "Wang et al. 2022", graph};
+}
+
 Figure logarithmic_counts() {
   Chart chart;
   ChartPanel panel;
@@ -302,6 +323,7 @@ std::vector<Figure> figure_samples() {
           line_grid(),
           points(),
           small_graph(),
+          banded_graph(),
           random_graph(4, 8),
           random_graph(12, 12),
           random_graph(24, 16),

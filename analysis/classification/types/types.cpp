@@ -142,7 +142,14 @@ Estimate share_of(const std::vector<const MeasuredType*>& any_of) {
       if (is_any) share(0, w) += 1.0 / static_cast<double>(any.n_rows);
     }
   }
-  return row_estimate(share, 0);
+  // What BCa intervals take for the bias of a number of heads is its variation: a head that just
+  // passes fails in half of the resamples, and such heads are as likely to fail in truth.
+  const std::vector<double> resampled(share.begin() + 1, share.end());
+  Estimate estimate = percentile_estimate(share.front(), resampled);
+  if (!estimate.has_interval()) return estimate;
+  estimate.low = std::min(estimate.low, estimate.value);
+  estimate.high = std::max(estimate.high, estimate.value);
+  return estimate;
 }
 
 std::vector<std::string> choice_texts(const HeadType& type, const ResultsGroup& group,

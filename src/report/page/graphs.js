@@ -1,5 +1,5 @@
 // Graphs: point at a node, or step to it with the arrow keys, for the edges that it reads by and those
-// that read it; point at an edge for its value.
+// that read it; point at an edge for its value. A switch shows nodes and edges that the picture leaves out.
 
 const mostEdgesNamed = 8;
 
@@ -7,18 +7,58 @@ class GraphView {
   constructor(svg, data) {
     this.data = data;
     this.graph = data.graph;
-    this.largest = Math.max(...this.graph.edges.map(({ value }) => Math.abs(value)));
+    this.all = this.graph.edges;
+    this.largest = Math.max(...this.all.filter((edge) => !this.isOnSwitch(edge)).map(({ value }) => Math.abs(value)));
     const { width, height } = svg.viewBox.baseVal;
     this.shown = svgElement("g", { class: "shown" });
-    this.edges = this.graph.edges.map((edge) => svgElement("path", { class: "edge", d: this.path(edge) }));
+    this.others = svgElement("g", { class: "others" });
+    this.edges = this.all.map((edge) => svgElement("path", { class: "edge", d: this.path(edge) }));
     this.nodes = this.graph.nodes.map((node, i) => this.nodeTarget(node, i));
     this.overlay = svgElement("svg", { class: "overlay", viewBox: `0 0 ${width} ${height}`, role: "group",
       "aria-label": `Nodes of ${data.title}` });
-    this.overlay.append(this.shown, ...this.edges, ...this.nodes);
+    this.overlay.append(this.others, this.shown, ...this.edges, ...this.nodes);
     this.node = element("div", { class: "graph" });
     svg.replaceWith(this.node);
     this.node.append(svg, this.overlay);
+    if (this.graph.switchLabel) this.node.before(toggleButton(this.graph.switchLabel, (on) => this.showOthers(on)));
+    this.showOthers(false);
     this.listen();
+  }
+
+  isOther(node) {
+    return this.graph.nodeKinds[node.kind].onSwitch;
+  }
+
+  isOnSwitch({ from, to, kind }) {
+    return this.graph.edgeKinds[kind].onSwitch || this.isOther(this.graph.nodes[from]) || this.isOther(this.graph.nodes[to]);
+  }
+
+  // Draws what the picture leaves out, or takes it away.
+  showOthers(on) {
+    const isShown = (edge) => on || !this.isOnSwitch(edge);
+    this.visible = this.all.filter(isShown);
+    this.edges.forEach((edge, i) => { edge.style.display = isShown(this.all[i]) ? "" : "none"; });
+    this.nodes.forEach((node, i) => {
+      node.style.display = on || !this.isOther(this.graph.nodes[i]) ? "" : "none";
+      node.setAttribute("aria-label", this.nodeLines(i).join("; "));
+    });
+    this.others.replaceChildren(...(on ? [
+      ...this.all.filter((edge) => this.isOnSwitch(edge)).map((edge) => this.drawnEdge(edge)),
+      ...this.graph.nodes.flatMap((node) => (this.isOther(node) ? this.drawnNode(node) : [])),
+    ] : []));
+  }
+
+  // As wide as its value, up to the largest in the picture.
+  drawnEdge(edge) {
+    return svgElement("path", { d: this.path(edge), fill: "none", stroke: this.graph.edgeKinds[edge.kind].colour,
+      "stroke-width": (1 + 5 * Math.min(1, Math.abs(edge.value) / this.largest)).toFixed(1) });
+  }
+
+  drawnNode(node) {
+    const [x, y] = this.place(node);
+    const name = svgElement("text", { x: x.toFixed(1), y: (y - 8).toFixed(1) });
+    name.textContent = node.name;
+    return [this.circle(node, { r: 5, fill: this.graph.nodeKinds[node.kind].colour }), name];
   }
 
   // A place in the SVG's own units.
@@ -29,7 +69,8 @@ class GraphView {
 
   path({ from, to, rise }) {
     const [start, end] = [this.graph.nodes[from], this.graph.nodes[to]];
-    const middle = { column: (start.column + end.column) / 2, row: (start.row + end.row) / 2 + rise };
+    const [right, up] = this.graph.bands ? [rise, 0] : [0, rise];
+    const middle = { column: (start.column + end.column) / 2 + right, row: (start.row + end.row) / 2 + up };
     const [a, b, c] = [start, middle, end].map((each) => this.place(each).map((x) => x.toFixed(1)).join(" "));
     return `M${a}Q${b} ${c}`;
   }
@@ -43,13 +84,13 @@ class GraphView {
   nodeTarget(node, index) {
     const headIndex = headData ? headIndexNamed(node.name) : null;
     const target = this.circle(node, { class: "node", tabindex: index === 0 ? 0 : -1,
-      role: headIndex === null ? "img" : "button", "aria-label": this.nodeLines(index).join("; ") });
+      role: headIndex === null ? "img" : "button" });
     if (headIndex !== null) target.dataset.headIndex = headIndex;
     return target;
   }
 
   edgesOf(index, end) {
-    return this.graph.edges.filter((edge) => edge[end] === index)
+    return this.visible.filter((edge) => edge[end] === index)
       .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   }
 
@@ -83,17 +124,8 @@ class GraphView {
   highlight(edges) {
     this.node.classList.toggle("faint-picture", edges.length > 0);
     const ends = [...new Set(edges.flatMap(({ from, to }) => [from, to]))];
-    this.shown.replaceChildren(
-      ...edges.map((edge) => svgElement("path", { d: this.path(edge), fill: "none",
-        stroke: this.graph.edgeKinds[edge.kind].colour,
-        "stroke-width": (1 + 5 * Math.abs(edge.value) / this.largest).toFixed(1) })),
-      ...ends.map((end) => this.circle(this.graph.nodes[end], { r: 5, fill: this.graph.nodeKinds[this.graph.nodes[end].kind].colour })),
-      ...ends.map((end) => {
-        const [x, y] = this.place(this.graph.nodes[end]);
-        const name = svgElement("text", { x: x.toFixed(1), y: (y - 8).toFixed(1) });
-        name.textContent = this.graph.nodes[end].name;
-        return name;
-      }));
+    this.shown.replaceChildren(...edges.map((edge) => this.drawnEdge(edge)),
+      ...ends.flatMap((end) => this.drawnNode(this.graph.nodes[end])));
   }
 
   showNode(index, event) {
@@ -102,7 +134,7 @@ class GraphView {
   }
 
   showEdge(index, event) {
-    const edge = this.graph.edges[index];
+    const edge = this.all[index];
     this.highlight([edge]);
     tooltip.show([this.edgeLine(edge), `${numberText(edge.value)} ${this.graph.valueTitle}`], event);
   }
