@@ -209,7 +209,7 @@ TEST(PathsOrdering, OfTheRunsOwnCircuitGivesTheFaithfulnessOfItsOrder) {
       EXPECT_EQ(read(step), all(order, step)) << given << " " << step;
     }
     EXPECT_TRUE(std::isnan(paths.values("faithfulness_given").part(1 - task)(0)));
-    EXPECT_THAT(paths.summary, HasSubstr("in the order of the file of --paths-ordering "));
+    EXPECT_THAT(paths.summary, HasSubstr("in the order of --paths-ordering "));
     ++order;
   }
 }
