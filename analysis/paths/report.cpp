@@ -46,8 +46,8 @@ std::string circuit_sentence(const ResultsGroup& group, std::size_t task) {
          " on pairs that pruning has not seen";
 }
 
-/// `; the first 512 edges in the order of --paths-ordering keep 83 % (interval 70 % to 91 %), in the
-/// order of integrated gradients 91 % (interval 86 % to 95 %)`, at the first step of at least
+/// `; the first 512 edges in the order of --paths-ordering keep 83 % (interval 70 % to 91 %), in
+/// the order of integrated gradients 91 % (interval 86 % to 95 %)`, at the first step of at least
 /// circuit_edges_90 edges; empty without such an order.
 std::string given_text(const ResultsGroup& group, std::size_t task) {
   if (!group.has("faithfulness_given")) return "";

@@ -83,7 +83,8 @@ TEST_F(PlantedScores, PlantedHeadsAttendByWhatWasPlanted) {
   const std::string& said = group.variable("attends_text").text.front();
   EXPECT_THAT(said, testing::StartsWith("Attends by position: +"));
   EXPECT_THAT(said, testing::HasSubstr(" logits to the token before"));
-  EXPECT_THAT(said, testing::HasSubstr("; the model keeps 99.9 % of the head's effect on the loss"));
+  EXPECT_THAT(said,
+              testing::HasSubstr("; the model keeps 99.9 % of the head's effect on the loss"));
 }
 
 TEST_F(PlantedScores, HeadsThatPredictRepeatedTokensKeepTheirEffect) {
