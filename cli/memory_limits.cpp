@@ -1,6 +1,9 @@
 #include "memory_limits.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include <limits>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
@@ -9,16 +12,36 @@
 #include "usage_error.hpp"
 
 namespace headscope {
+namespace {
+
+/// `program 56 MiB, weights 11 MiB`.
+std::string parts_text(const std::vector<MemoryPart>& parts) {
+  return joined(parts, ", ",
+                [](const MemoryPart& part) { return part.name + " " + memory_text(part.bytes); });
+}
+
+}  // namespace
 
 void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit,
                   const std::string& what_helps) {
   const std::uint64_t total = total_bytes(parts);
   if (total <= limit) return;
-  const std::string list = joined(parts, ", ", [](const MemoryPart& part) {
-    return part.name + " " + memory_text(part.bytes);
-  });
   throw UsageError("--memory: expected at least " + memory_text(total) + " for this run, got " +
-                   memory_text(limit) + " (" + list + ")" + what_helps);
+                   memory_text(limit) + " (" + parts_text(parts) + ")" + what_helps);
+}
+
+std::uint64_t machine_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page_bytes <= 0) return std::numeric_limits<std::uint64_t>::max();
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
+}
+
+std::string memory_warning(const std::vector<MemoryPart>& parts, std::uint64_t available,
+                           const std::string& what_helps) {
+  const std::uint64_t total = total_bytes(parts);
+  if (total <= available) return "";
+  return "this run may need " + memory_text(total) + " of memory, and the machine has " +
+         memory_text(available) + " (" + parts_text(parts) + ")" + what_helps;
 }
 
 void check_address_space(std::uint64_t bytes) {

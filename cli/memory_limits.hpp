@@ -13,6 +13,14 @@ namespace headscope {
 void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit,
                   const std::string& what_helps);
 
+/// Bytes of the machine's memory; the largest number if the system does not say.
+std::uint64_t machine_memory();
+
+/// A warning for a run that needs more than `available` bytes; empty if it needs less.
+/// @param what_helps  ends the message.
+std::string memory_warning(const std::vector<MemoryPart>& parts, std::uint64_t available,
+                           const std::string& what_helps);
+
 /// OpenBLAS tries for ever to get memory that the system refuses it. What may reach the limit of
 /// its address space is therefore refused.
 /// @param bytes  needed without those of the threads.

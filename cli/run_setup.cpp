@@ -1,6 +1,7 @@
 #include "run_setup.hpp"
 
 #include <algorithm>
+#include <iostream>
 #include <map>
 #include <ranges>
 
@@ -15,6 +16,7 @@
 #include "headscope/run_memory.hpp"
 #include "memory_limits.hpp"
 #include "registry.hpp"
+#include "terminal.hpp"
 #include "usage_error.hpp"
 
 namespace headscope {
@@ -98,12 +100,19 @@ std::string less_memory_text(const RunShape& run,
   return fewer.empty() ? "" : "; " + joined(fewer, " or ") + " take less";
 }
 
-/// Checks --memory, and the limit of the address space, against pieces of the longest length.
+/// Checks --memory (without it, the machine's memory) and the limit of the address space against
+/// pieces of the longest length.
 void check_memory_of(const RunOptions& options, const RunShape& run, std::uint64_t weights,
                      const std::vector<const RegisteredAnalysis*>& analyses) {
   const std::vector<MemoryPart> parts =
       run_memory(run, weights, analyses, options.random_control());
-  if (options.memory > 0) check_memory(parts, options.memory, less_memory_text(run, analyses));
+  const std::string what_helps = less_memory_text(run, analyses);
+  if (options.memory > 0) {
+    check_memory(parts, options.memory, what_helps);
+  } else if (const std::string warning = memory_warning(parts, machine_memory(), what_helps);
+             !warning.empty()) {
+    std::cerr << Terminal::error().warning(warning);
+  }
   check_address_space(total_bytes(parts));
 }
 

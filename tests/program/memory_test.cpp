@@ -4,6 +4,7 @@
 #include "headscope/parameters.hpp"
 #include "headscope/results.hpp"
 #include "headscope/run_memory.hpp"
+#include "memory_limits.hpp"
 #include "program/program_test.hpp"
 #include "registry.hpp"
 #include "support/results_sample.hpp"
@@ -249,6 +250,16 @@ TEST(Memory, TooLittleIsRefusedWithTheNumbersBeforeAnythingIsRun) {
   EXPECT_THAT(analyses.err, HasSubstr("got 120 MiB (program"));
   EXPECT_THAT(analyses.err, HasSubstr("classification "));
   EXPECT_FALSE(std::filesystem::exists(output));
+}
+
+TEST(Memory, MoreThanTheMachineHasIsWarnedOf) {
+  const std::vector<MemoryPart> parts{{"program", std::uint64_t{1} << 30},
+                                      {"tasks", std::uint64_t{3} << 30}};
+  EXPECT_EQ(memory_warning(parts, std::uint64_t{4} << 30, ""), "");
+  EXPECT_EQ(memory_warning(parts, std::uint64_t{2} << 30, "; fewer tasks take less"),
+            "this run may need 4.00 GiB of memory, and the machine has 2.00 GiB (program 1.00 GiB, "
+            "tasks 3.00 GiB); fewer tasks take less");
+  EXPECT_GT(machine_memory(), std::uint64_t{1} << 28);
 }
 
 TEST(Memory, OfAttentionWeightsAloneIsNotThatOfACompleteModel) {
