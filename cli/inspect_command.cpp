@@ -301,18 +301,19 @@ void print_tasks(const std::string& path, const std::string& tokenizer_directory
   const auto [tokenizer, name] = tokenizer_for_counting(tokenizer_directory);
   const TaskFiles files({path}, tokenizer, {});
   print_heading(path, count_text(files.tasks().size(), "task"));
-  constexpr std::size_t most_name = 60;
+  const auto label = [](const Task& task) {
+    constexpr std::size_t most = 40;
+    return shortened(task.name, most);
+  };
   std::size_t indent = 26;
-  for (const Task& task : files.tasks()) {
-    indent = std::max(indent, std::min(task.name.size(), most_name) + 4);
-  }
+  for (const Task& task : files.tasks()) indent = std::max(indent, label(task).size() + 4);
   print_line("tokenizer", name, indent);
   for (const Task& task : files.tasks()) {
     std::string text = count_text(task.pairs.size(), "pair");
     if (!task.relation.empty()) text += " about " + task.relation;
     if (task.n_same > 0) text += "; " + std::to_string(task.n_same) + " with equal sides left out";
     if (task.n_too_long > 0) text += "; " + std::to_string(task.n_too_long) + " too long";
-    print_line(shortened(task.name, most_name), text, indent);
+    print_line(label(task), text, indent);
   }
 }
 
