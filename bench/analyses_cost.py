@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Time and peak memory of each analysis at a GPT-2's shape, beside the memory that `headscope inspect` states for it.
 
-    bench/analyses_cost.py HEADSCOPE_BINARY [--shape small|medium|large|xl] [--context N] [--threads N]
+    bench/analyses_cost.py HEADSCOPE_BINARY [--shape small|medium|large|xl] [--context N] [--threads N] [--analyses NAME,...]
 
 A model with random weights reads four documents as long as its context, with the options below, so that each part of every analysis runs,
 on few documents. Times include the start and the loading of the model. The peak is that of the process, and the estimate that of many
@@ -36,6 +36,7 @@ def main():
     parser.add_argument("--shape", choices=SHAPES, default="medium")
     parser.add_argument("--context", type=int, default=256)
     parser.add_argument("--threads", default="2")
+    parser.add_argument("--analyses", type=lambda text: text.split(","), default=ANALYSES)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         model, corpus = os.path.join(folder, "model.h5"), os.path.join(folder, "corpus.conllu")
@@ -43,7 +44,7 @@ def main():
         write_corpus(corpus)
         estimate = estimates(options.program, model, options.threads)
         print("| analysis | wall, s | processor, s | peak, MiB | estimate, MiB |\n|---|--:|--:|--:|--:|")
-        for analysis in ANALYSES:
+        for analysis in options.analyses:
             cost = cost_of([options.program, "run", "--model", model, "--corpus", corpus, "--threads", options.threads, "--quiet", *FEW,
                             "--figures", "svg", "--analyses", analysis, "--output", os.path.join(folder, analysis)])
             stated = f"{estimate[analysis]:,.0f}" if analysis in estimate else "–"
