@@ -28,8 +28,8 @@ def main():
         write_model(model, SHAPES["small"])
         write_corpus(corpus)
         cost = cost_of([options.program, "run", "--model", model, "--corpus", corpus, "--threads", options.threads, "--bootstrap", "0",
-                                 "--quiet", "--analyses", "score_model", "--score-queries", options.queries, "--score-effect-documents", "0",
-                                 "--output", os.path.join(folder, "out")])
+                        "--quiet", "--analyses", "score_model", "--score-queries", options.queries, "--score-effect-documents", "0",
+                        "--output", os.path.join(folder, "out")])
         print(f"score_model, all fits: {cost.wall:.1f} s, {cost.processor:.1f} s of processor time")
     return 0
 
