@@ -2,8 +2,11 @@
 // printed.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "headscope/ablation.hpp"
+#include "headscope/circuit.hpp"
 #include "headscope/edge_ablation.hpp"
 #include "headscope/edge_gradient.hpp"
 #include "headscope/gradient.hpp"
@@ -28,6 +31,25 @@ std::vector<Index> read_edges(const std::string& path, const EdgeGraph& graph) {
         place_of(edge.at(1), graph.n_port(), [&](Index i) { return graph.port_name(i); })));
   }
   return edges;
+}
+
+/// The tenth of all edges with the largest effects.
+std::vector<Index> tenth(const std::vector<double>& effects) {
+  std::vector<Index> edges(effects.size());
+  std::iota(edges.begin(), edges.end(), 0);
+  std::ranges::stable_sort(edges, std::greater(),
+                           [&](Index edge) { return std::abs(effects[edge]); });
+  edges.resize(edges.size() / 10);
+  return edges;
+}
+
+/// For each port, the nodes that it keeps, in the order of EdgeGraph.
+json nodes_by_port(const std::vector<Index>& edges, const EdgeGraph& graph) {
+  json nodes;
+  for (const Index edge : edges) {
+    nodes[graph.port_name(graph.port_of(edge))].push_back(graph.node_of(edge));
+  }
+  return nodes;
 }
 
 json measure(const Options& options) {
@@ -93,6 +115,18 @@ json measure(const Options& options) {
       }
     }
   });
+  // Pruning asks again and again for the margin of some edges alone.
+  CircuitForward forward_of_circuit(model, context);
+  const std::vector<Index> circuit = tenth(first_order);
+  std::vector<unsigned char> kept(graph.n_edge(), 0);
+  for (const Index edge : circuit) kept[edge] = 1;
+  double circuit_margin = 0;
+  const double check_seconds = seconds([&] {
+    for (const PairBatch& batch : all) {
+      circuit_margin += margin_sum(forward_of_circuit.run(batch.sequences, zero, kept), batch) /
+                        static_cast<double>(pairs.size());
+    }
+  });
   std::vector<double> predicted;
   for (std::size_t i = 0; i < edges.size(); ++i) {
     predicted.push_back(first_order[edges[i]] / static_cast<double>(pairs.size()));
@@ -103,6 +137,9 @@ json measure(const Options& options) {
           {"integrated", integrated_seconds},
           {"largest_integrated", largest_integrated},
           {"exact", exact_seconds},
+          {"check", check_seconds},
+          {"circuit", nodes_by_port(circuit, graph)},
+          {"circuit_margin", circuit_margin},
           {"n_edge", graph.n_edge()},
           {"predicted", predicted},
           {"change", change}};

@@ -10,10 +10,13 @@ compared with one forward and one backward pass over the same pairs (of its own,
 effects of all edges, from hooks on what nodes write and on the gradients of what ports compute. Headscope ablates `--edges` edges exactly, spread over kinds and layers: the
 reader's port sees the residual stream without the writer's output. The peer ablates `--measured` of them, a forward each with hooks
 on the writer and on the reader's LayerNorm, both sides of `--batch` pairs padded to the longest; its time is extrapolated. Sides
-alternate for `--rounds`. Checks that the first-order effects of these edges and the changes of the mean margin agree.
+alternate for `--rounds`. A check of the pruning of a circuit is a forward of all pairs that keeps a tenth of all edges, those of the largest
+first-order effects; the peer's computes each port from the nodes that it keeps, in hooks. Checks that the first-order effects of these edges,
+the changes of the mean margin and the margin of the circuit agree.
 
 bench_paths --model FILE --pairs FILE.json --edges FILE.json --threads N prints {"forward_backward": s, "first_order": s, "integrated": s,
-"largest_integrated": nats of a pair, "exact": s, "n_edge": edges to first order, "predicted" and "change": [nats per pair, by edge]}.
+"largest_integrated": nats of a pair, "exact": s, "check": s, "circuit": {port: [node]}, "circuit_margin": nats per pair, "n_edge": edges to
+first order, "predicted" and "change": [nats per pair, by edge]}.
 """
 
 import argparse
@@ -91,6 +94,61 @@ class EdgeHooks:
         stream = torch.nn.functional.layer_norm(self.resid - self.written, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
         output[..., own] = stream @ c_attn.weight[:, own] + c_attn.bias[own]
         return output
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for handle in self.handles:
+            handle.remove()
+
+
+class CircuitHooks:
+    """Only some edges kept: each port reads the biases and the nodes that it keeps. @param kept: {port: [node]}"""
+
+    def __init__(self, model, kept):
+        self.handles, self.nodes, self.biases = [], [], 0
+        transformer, n_head = model.transformer, model.config.n_head
+        self.hook(transformer.drop, lambda _, inputs, output: self.begin(output))
+        for l, block in enumerate(transformer.h):
+            of_ports = self.mask(kept, [f"L{l}H{h}.{kind}" for kind in "qkv" for h in range(n_head)], 1 + l * (n_head + 1))
+            self.hook(block.attn.c_attn, lambda module, inputs, output, block=block, mask=of_ports: self.projected(block.ln_1, module, mask))
+            self.hook(block.attn.c_proj, lambda module, inputs, output: self.write_heads(module, inputs[0], n_head))
+            self.read_by(block.ln_2, self.mask(kept, [f"MLP{l}"], 1 + l * (n_head + 1) + n_head))
+            self.hook(block.mlp.c_proj, lambda module, inputs, output: self.write([output - module.bias], module.bias))
+        self.read_by(transformer.ln_f, self.mask(kept, ["logits"], 1 + len(transformer.h) * (n_head + 1)))
+
+    @staticmethod
+    def mask(kept, ports, n_node):
+        mask = torch.zeros(len(ports), n_node)
+        for i, port in enumerate(ports):
+            mask[i, kept.get(port, [])] = 1
+        return mask
+
+    def hook(self, module, function):
+        self.handles.append(module.register_forward_hook(function))
+
+    def read_by(self, norm, mask):
+        self.handles.append(norm.register_forward_pre_hook(lambda _, inputs: (self.streams(mask)[0],)))
+
+    def begin(self, output):
+        self.nodes, self.biases = [output], 0
+
+    def write(self, outputs, bias):
+        self.nodes += outputs
+        self.biases = self.biases + bias
+
+    def write_heads(self, c_proj, z, n_head):
+        W_O = c_proj.weight.view(n_head, -1, c_proj.weight.shape[1])
+        self.write([z_h @ W for z_h, W in zip(z.unflatten(-1, (n_head, -1)).unbind(-2), W_O)], c_proj.bias)
+
+    def streams(self, mask):
+        return torch.einsum("pn,nbtd->pbtd", mask, torch.stack(self.nodes)) + self.biases
+
+    def projected(self, norm, c_attn, mask):
+        W = c_attn.weight.unflatten(-1, (len(mask), -1))
+        streams = torch.nn.functional.layer_norm(self.streams(mask), norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+        return torch.einsum("pbtd,dpe->btpe", streams, W).flatten(-2) + c_attn.bias
 
     def __enter__(self):
         return self
@@ -242,6 +300,12 @@ def main():
             theirs = {"exact": seconds / len(changes) * options.edges,
                       "first_order": timed(lambda: attributed.update(edge_effects(model, pairs, options.batch))),
                       "forward_backward": timed(lambda: forward_backward(model, pairs, options.batch))}
+            with CircuitHooks(model, ours["circuit"]):
+                start = time.perf_counter()
+                circuit_margin = mean_margin(model, pairs, options.batch)
+                theirs["check"] = time.perf_counter() - start
+            if abs(circuit_margin - ours["circuit_margin"]) > 1e-3:
+                sys.exit(f"a tenth of the edges: margin {ours['circuit_margin']} here, {circuit_margin} there")
             rounds.append((ours, theirs))
             n_head = model.config.n_head
             for (node, port), predicted in zip(edges, ours["predicted"]):
@@ -254,7 +318,7 @@ def main():
                 if abs(ours["change"][i] - change) > 1e-3:
                     sys.exit(f"{edges[i]}: change {ours['change'][i]} here, {change} there")
     ours, theirs = ({name: statistics.median(each[side][name] for each in rounds) for name in rounds[0][side]
-                     if not isinstance(rounds[0][side][name], list)} for side in (0, 1))
+                     if isinstance(rounds[0][side][name], (int, float))} for side in (0, 1))
     print(f"{len(pairs)} pairs, {int(ours['n_edge'])} edges to first order: {ours['first_order']:.2f} s, "
           f"{ours['first_order'] / ours['forward_backward']:.2f} times a forward and backward pass ({ours['forward_backward']:.2f} s); "
           f"Hugging Face's forward and backward pass {theirs['forward_backward']:.2f} s, all its edges {theirs['first_order']:.2f} s, "
@@ -263,6 +327,8 @@ def main():
           f"{ours['integrated'] / ours['forward_backward']:.2f} times a forward and backward pass (at most 5.5 wanted)")
     print(f"{options.edges} edges exactly: Headscope {ours['exact']:.1f} s, Hugging Face {theirs['exact']:.1f} s, "
           f"ratio {theirs['exact'] / ours['exact']:.2f}; changes of the margin up to {max(map(abs, rounds[0][0]['change'])):.3f} nats")
+    print(f"a check of a circuit of a tenth of the edges: Headscope {ours['check']:.2f} s, Hugging Face {theirs['check']:.2f} s, "
+          f"ratio {theirs['check'] / ours['check']:.2f}; its margin is {ours['circuit_margin']:.4f} nats")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
+GPT2_VOCABULARY = 50257
 QUERY_KEY_SCALE = 4  # with larger queries and keys attention has something to explain
 
 
@@ -23,17 +24,18 @@ class Shape:
 SHAPES = {"small": Shape(12, 12, 768), "medium": Shape(24, 16, 1024), "large": Shape(36, 20, 1280), "xl": Shape(48, 25, 1600)}
 
 
-def write_model(path, shape, n_ctx=1024):
-    """The shape with the shipped tokenizer's vocabulary."""
+def write_model(path, shape, n_ctx=1024, n_vocab=None):
+    """The shape with `n_vocab` entries and no tokenizer; without a number with the shipped tokenizer and its vocabulary."""
     rng = np.random.default_rng(0)
     normal = lambda *size, scale=0.02: rng.normal(0, scale, size).astype(np.float32)
     d_model = shape.d_model
     with h5py.File(DATA / "default-model.h5") as shipped, h5py.File(path, "w") as file:
         for name, value in shipped.attrs.items():
             file.attrs[name] = value
-        n_vocab = int(shipped.attrs["vocab_size"])
-        file.attrs.update({"n_layer": shape.n_layer, "n_head": shape.n_head, "n_embd": d_model, "n_positions": n_ctx})
-        shipped.copy("tokenizer", file)
+        if n_vocab is None:
+            n_vocab = int(shipped.attrs["vocab_size"])
+            shipped.copy("tokenizer", file)
+        file.attrs.update({"n_layer": shape.n_layer, "n_head": shape.n_head, "n_embd": d_model, "n_positions": n_ctx, "vocab_size": n_vocab})
         file["wte.weight"], file["wpe.weight"] = normal(n_vocab, d_model), normal(n_ctx, d_model)
         norms = ["ln_f"] + [f"h.{i}.ln_{j}" for i in range(shape.n_layer) for j in (1, 2)]
         for norm in norms:
@@ -67,8 +69,10 @@ class Cost:
 
 
 def cost_of(arguments):
+    """Of a program whose output is not wanted."""
     start = time.monotonic()
-    _, status, used = os.wait4(os.spawnvp(os.P_NOWAIT, arguments[0], arguments), 0)
+    no_output = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+    _, status, used = os.wait4(os.posix_spawnp(arguments[0], arguments, os.environ, file_actions=no_output), 0)
     if status != 0:
         sys.exit(f"{arguments[0]} failed")
     return Cost(time.monotonic() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)

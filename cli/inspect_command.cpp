@@ -19,6 +19,7 @@
 #include "inputs.hpp"
 #include "memory_limits.hpp"
 #include "option_parser.hpp"
+#include "progress.hpp"
 #include "registry.hpp"
 #include "run/engine_record.hpp"
 #include "run_options.hpp"
@@ -219,6 +220,8 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
   const auto [tokenizer, tokenizer_name] = tokenizer_for_counting(tokenizer_directory);
   CorpusOptions options;
   options.encoding = encoding;
+  Progress progress(false);
+  progress.phase("reading " + one_line(path));
   const Corpus corpus({path}, &tokenizer, options);
   std::uint64_t n_token = 0, longest = 0, n_word = 0, n_arc = 0, n_mention = 0;
   std::set<std::string> relations;
@@ -238,6 +241,7 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
     n_token += of_document;
     longest = std::max(longest, of_document);
   }
+  progress.clear();
   print_heading(path, "corpus");
   for (const CorpusFolder& folder : corpus.folders()) {
     print_paragraph(one_line(corpus_folder_text(folder)));

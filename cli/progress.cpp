@@ -4,19 +4,13 @@
 #include <cmath>
 #include <iostream>
 
+#include "duration_text.hpp"
 #include "terminal.hpp"
 
 namespace headscope {
 namespace {
 
 using Seconds = std::chrono::duration<double>;
-
-std::string duration_text(double seconds) {
-  const auto whole = static_cast<long long>(std::llround(seconds));
-  if (whole < 60) return std::to_string(whole) + " s";
-  if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
-  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
-}
 
 }  // namespace
 
@@ -34,9 +28,11 @@ void Progress::phase(const std::string& name) {
   phase_ = name;
   has_items_ = false;
   if (style_ == Style::terminal) print();
+  if (style_ == Style::lines) phase_lines_.emplace(name);
 }
 
 void Progress::clear() {
+  phase_lines_.reset();
   if (style_ != Style::terminal || !printed_any_) return;
   std::cerr << "\r\033[K";
   std::cerr.flush();
@@ -63,6 +59,7 @@ void Progress::lacks_shards(const std::string& text, bool waiting) {
 
 void Progress::begin_pass(const std::string& name, const std::string& item, std::uint64_t n_item,
                           std::uint64_t n_before) {
+  phase_lines_.reset();
   phase_ = name;
   item_ = item;
   has_items_ = true;

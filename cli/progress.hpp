@@ -7,6 +7,7 @@
 
 #include "headscope/run.hpp"
 #include "interrupt.hpp"
+#include "phase_lines.hpp"
 
 namespace headscope {
 
@@ -24,7 +25,7 @@ class Progress : public RunMonitor {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Names what is being done on a terminal.
+  /// Says what is being done: at once on a terminal, else where it takes more than ten seconds.
   void phase(const std::string& name) override;
   /// Removes the line, for other messages.
   void clear();
@@ -64,6 +65,7 @@ class Progress : public RunMonitor {
   Style style_;
   std::string resume_command_;
   std::optional<InterruptNote> interrupt_;  // during passes
+  std::optional<PhaseLines> phase_lines_;   // where stderr is no terminal
   std::string phase_, item_;
   bool has_items_ = false;
   std::uint64_t n_item_ = 0, n_item_done_ = 0;

@@ -113,7 +113,8 @@ void add_corpus_half_widths(const DocumentRows& rows, const AnalysisSettings& se
   const double ablated_share = static_cast<double>(rows.size()) / group.scalar("n_document");
   for (std::size_t i = 0; i < donor_error.size(); ++i) {
     double& half_width = chosen.values[resample_place * donor_error.size() + i];
-    half_width = std::hypot(half_width, std::sqrt(ablated_share) * 1.96 * donor_error.values[i]);
+    half_width = std::hypot(half_width,
+                            normal_half_width() * std::sqrt(ablated_share) * donor_error.values[i]);
   }
   group.add(pruning_variables()["loss_increase_corpus_half_width"], chosen);
 }

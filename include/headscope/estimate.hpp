@@ -32,6 +32,9 @@ Estimate percentile_estimate(double value, std::vector<double> samples);
 /// The estimate with its bounds moved into the range of possible values.
 Estimate within(Estimate estimate, double least, double most);
 
+/// Half the width of the 95 % interval of a normally distributed value, in standard deviations.
+double normal_half_width();
+
 /// A share of independent units with the 95 % score interval in place of its bounds, if it has any:
 /// wide enough also where all units agree.
 /// Source: Wilson 1927, "Probable Inference, the Law of Succession, and Statistical Inference".

@@ -50,11 +50,13 @@ void for_each_series(const Chart& chart, const Use& use) {
   }
 }
 
-// Whether the x axis counts something.
-bool whole_numbers(const Chart& chart) {
+// Whether an axis counts something.
+bool whole_numbers(const Chart& chart, std::vector<double> Series::*values) {
   bool whole = true;
   for_each_series(chart, [&](const Series& series) {
-    for (const double x : series.x) whole = whole && (!std::isfinite(x) || x == std::round(x));
+    for (const double value : series.*values) {
+      whole = whole && (!std::isfinite(value) || value == std::round(value));
+    }
   });
   return whole;
 }
@@ -184,7 +186,6 @@ class ChartWriter {
   /// @param width  of the page.
   void lay_out(double room, double width) {
     page_ = {};
-    for (const ChartPanel& panel : chart_.panels) page_.panels_titled |= !panel.title.empty();
     page_.n_panel = chart_.panels.size();
     page_.n_column = grid_columns(page_.n_panel, 1.35, 2, 4);
     page_.panel_width = room / static_cast<double>(page_.n_column);
@@ -197,6 +198,9 @@ class ChartWriter {
       page_.panel_width = std::min(page_.panel_width, highest_panel / ratio);
       page_.panel_height = ratio * page_.panel_width;
     }
+    std::vector<std::string> titles;
+    for (const ChartPanel& panel : chart_.panels) titles.push_back(panel.title);
+    page_.make_room_for_titles(titles);
     if (chart_.horizontal) {
       lay_out_rows();
     } else {
@@ -221,7 +225,7 @@ class ChartWriter {
   void lay_out_columns() {
     const double step = page_.panel_width / (x_ranges_[0].high - x_ranges_[0].low);
     if (chart_.x_labels.empty()) {
-      const bool counted = !chart_.log_x && step > 20 && whole_numbers(chart_);
+      const bool counted = !chart_.log_x && step > 20 && whole_numbers(chart_, &Series::x);
       page_.x = {.title = chart_.x_title,
                  .ticks = counted ? "1" : "autofreq",
                  .named = chart_.own_axes,
@@ -234,7 +238,11 @@ class ChartWriter {
     for (const Range& range : y_ranges_) {
       numbers = std::max(numbers, range.log ? 34 : number_width(range.axis(), page_.panel_height));
     }
+    constexpr double most_counts = 6;  // beyond them gnuplot's own ticks are whole
+    const bool counted = !chart_.log_y && y_ranges_[0].high - y_ranges_[0].low < most_counts &&
+                         whole_numbers(chart_, &Series::y);
     page_.y = {.title = chart_.y_title,
+               .ticks = counted ? "1" : "autofreq",
                .named = chart_.own_axes,
                .extent = numbers,
                .format = format(y_ranges_[0])};

@@ -131,7 +131,9 @@ Page lay_out(const Heatmap& heatmap, double page_width) {
   page.panel_height = rows * height;
   page.x = labelled_x_axis(heatmap.column_title, heatmap.column_labels, shape[1], width);
   page.y = labelled_y_axis(heatmap.row_title, heatmap.row_labels, shape[0], height);
-  for (const HeatmapPanel& panel : heatmap.panels) page.panels_titled |= !panel.title.empty();
+  std::vector<std::string> titles;
+  for (const HeatmapPanel& panel : heatmap.panels) titles.push_back(panel.title);
+  page.make_room_for_titles(titles);
   page.x.outer = page.y.outer = true;
   const bool categorical = heatmap.scale == ColourScale::categorical;
   if (!categorical) page.key_title = heatmap.value_title;

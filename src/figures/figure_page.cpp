@@ -47,8 +47,16 @@ std::vector<std::string> axis_title(const std::string& title, double length) {
   return wrap_text(title, text_size, length + 40, 2);
 }
 
+std::vector<std::string> panel_title(const std::string& title, double panel_width) {
+  return wrap_text(title, text_size, panel_width, 2);
+}
+
+double title_room(std::size_t n_line) {
+  return line_height * text_size * static_cast<double>(n_line);
+}
+
 double title_height(const std::string& title, double length) {
-  return line_height * text_size * static_cast<double>(axis_title(title, length).size());
+  return title_room(axis_title(title, length).size());
 }
 
 // Characters of the longest number at whole steps of an axis.
@@ -222,12 +230,20 @@ std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t least, s
   return best;
 }
 
+void Page::make_room_for_titles(const std::vector<std::string>& titles) {
+  title_lines = 0;
+  for (const std::string& title : titles) {
+    if (title.empty()) continue;
+    title_lines = std::max(title_lines, panel_title(title, panel_width).size());
+  }
+}
+
 double Page::column_gap() const {
   return gap + panel_key + (y.named && !y.outer ? y.extent + 8 : 0);
 }
 
 double Page::row_gap() const {
-  return gap + (panels_titled ? line_height * text_size : 0) + (x.named && !x.outer ? x.extent : 0);
+  return gap + title_room(title_lines) + (x.named && !x.outer ? x.extent : 0);
 }
 
 double Page::grid_width() const {
@@ -243,7 +259,7 @@ double Page::left() const {
 }
 
 Rectangle Page::panel(std::size_t index) const {
-  const double top = margin + 4 + key_above + (panels_titled ? line_height * text_size : 0);
+  const double top = margin + 4 + key_above + title_room(title_lines);
   const std::size_t row = index / n_column, column = index % n_column;
   return {left() + static_cast<double>(column) * (panel_width + column_gap()),
           top + static_cast<double>(row) * (panel_height + row_gap()), panel_width, panel_height};
@@ -318,9 +334,8 @@ void PanelScript::set(const std::string& name, const std::string& value) {
 void PanelScript::axes(const Page& page, std::size_t panel, const std::string& title) {
   const Axis &x = page.x, &y = page.y;
   const bool leftmost = panel % page.n_column == 0, lowest = panel + page.n_column >= page.n_panel;
-  if (page.panels_titled) {
-    set("title",
-        gnuplot_lines(wrap_text(title, text_size, page.panel_width, 1)) + " offset 0, -0.7");
+  if (page.title_lines > 0) {
+    set("title", gnuplot_lines(panel_title(title, page.panel_width)) + " offset 0, -0.7");
   }
   const std::vector<std::string> titles = page.titles();
   for (std::size_t i = 0; i < titles.size(); ++i) {

@@ -92,13 +92,16 @@ struct Page {
   std::size_t n_panel = 1, n_column = 1;
   double panel_width = 0, panel_height = 0;
   Axis x, y;
-  bool panels_titled = false;
+  std::size_t title_lines = 0;           ///< of the longest title of a panel
   double key_width = 0, key_height = 0;  ///< right of the panels, from the top of the first
   std::string key_title;                 ///< of the values, at the right edge
   double key_above = 0;                  ///< height of a key above all panels
   double panel_key = 0;                  ///< width of a key beside each panel
   double least_width = 0;
 
+  /// Leaves room above each panel for its title, of at most two lines. To be called once the
+  /// panels' width is known.
+  void make_room_for_titles(const std::vector<std::string>& titles);
   Rectangle panel(std::size_t index) const;
   /// The smallest rectangle around all panels.
   Rectangle panels() const;

@@ -124,7 +124,7 @@ std::size_t n_drawn(std::size_t n_unit) {
   const auto n = static_cast<double>(n_unit);
   const double t =
       boost::math::quantile(complement(boost::math::students_t_distribution<>(n - 1), lower_tail));
-  const double narrowing = normal_quantile(1 - lower_tail) / t;
+  const double narrowing = normal_half_width() / t;
   return static_cast<std::size_t>(std::max(1.0, std::round((n - 1) * narrowing * narrowing)));
 }
 
@@ -160,9 +160,13 @@ Estimate within(Estimate estimate, double least, double most) {
   return estimate;
 }
 
+double normal_half_width() {
+  return normal_quantile(1 - lower_tail);
+}
+
 Estimate with_score_interval(Estimate share, double n_unit) {
   if (!share.has_interval()) return share;
-  const double z = normal_quantile(1 - lower_tail), value = share.value, units = n_unit + z * z,
+  const double z = normal_half_width(), value = share.value, units = n_unit + z * z,
                centre = (n_unit * value + z * z / 2) / units,
                half_width = z * std::sqrt(n_unit * value * (1 - value) + z * z / 4) / units;
   // Rounding puts no bound on the wrong side of the share.

@@ -412,6 +412,17 @@ TEST_F(Figures, TextIsShownAsItIs) {
   EXPECT_THAT(file("small.svg"), HasSubstr(">50 %d</text>"));
 }
 
+TEST_F(Figures, FewCountsHaveWholeTicks) {
+  Series bars = Series::line("heads", {0, 2, 1});
+  bars.style = Series::Style::bars;
+  Chart chart{.panels = {{"", {bars}}}, .x_title = "layer", .y_title = "heads"};
+  draw({.name = "counts", .content = chart});
+  EXPECT_THAT(file("counts.gp"), HasSubstr("set ytics 1\n"));
+  chart.panels[0].series[0].y[1] = 1.5;
+  draw({.name = "shares", .content = chart});
+  EXPECT_THAT(file("shares.gp"), Not(HasSubstr("set ytics 1\n")));
+}
+
 TEST_F(Figures, TwentyFourLayersAreAllNamedWithoutOverlap) {
   const auto samples = test::figure_samples();
   draw(samples[1]);
