@@ -7,9 +7,8 @@
 namespace headscope {
 
 PhaseLines::PhaseLines(std::string phase, std::chrono::milliseconds interval)
-    : phase_(std::move(phase)), writer_([this, interval](const std::stop_token& end) {
-        write(end, interval);
-      }) {}
+    : phase_(std::move(phase)),
+      writer_([this, interval](const std::stop_token& end) { write(end, interval); }) {}
 
 void PhaseLines::write(const std::stop_token& end, std::chrono::milliseconds interval) {
   using Clock = std::chrono::steady_clock;

@@ -80,7 +80,9 @@ class HeadAblation : public LayerObserver {
   /// @param variants  of any layers; those of one layer, or of layers close together, share work.
   /// @return          one per variant: losses of the batch's predictions, in their order. Losses
   ///                  that change by more than AblationPrecision::exact_above times the median are
-  ///                  recomputed exactly; the median is over variants with as many heads.
+  ///                  computed exactly, and so are those of variants that move the stream by more
+  ///                  than so many times the median where they start. The medians are over
+  ///                  variants with as many heads.
   /// @throws ShapeError if a layer, head or replacement does not fit the model; gives both.
   /// Memory: at most `columns_at_once` columns of the residual stream, in addition to three
   /// matrices as large as the batch's stream for each layer.

@@ -62,8 +62,9 @@ struct VocabularySample {
 /// What HeadAblation computes exactly.
 struct AblationPrecision {
   VocabularySample sample = {};
-  /// Variants that change the losses by more than this multiple of a typical variant's change are
-  /// recomputed with Engines::passes and all entries of the vocabulary.
+  /// Variants that change the losses, or the stream where they start, by more than this multiple of
+  /// a typical variant's change are computed with Engines::passes and all entries of the
+  /// vocabulary.
   double exact_above = std::numeric_limits<double>::infinity();
 };
 

@@ -16,30 +16,31 @@
 namespace headscope {
 namespace {
 
-/// The variants that change the losses by more than `multiple` times what the median of those does
-/// that replace as many heads. A change is the sum of |changes| over the predictions: its rounding
-/// errors are relative to that, also where changes cancel.
-std::vector<std::size_t> large_changes(const std::vector<TokenLoss>& losses, const TokenLoss& clean,
-                                       std::span<const HeadVariant> variants, double multiple) {
-  std::vector<double> sizes;
+/// The sum of |changes| over the predictions: the rounding errors of a change are relative to it,
+/// also where changes cancel.
+double size_of_change(const TokenLoss& loss, const TokenLoss& clean) {
+  double size = 0;
+  for (std::size_t t = 0; t < clean.nll.size(); ++t) size += std::abs(loss.nll[t] - clean.nll[t]);
+  return size;
+}
+
+/// By variant, whether its size is above `multiple` times the median of the variants that replace
+/// as many heads.
+std::vector<bool> above_typical(const std::vector<double>& sizes,
+                                std::span<const HeadVariant> variants, double multiple) {
   std::map<std::size_t, std::vector<double>> by_heads;
-  for (std::size_t i = 0; i < losses.size(); ++i) {
-    double size = 0;
-    for (std::size_t t = 0; t < clean.nll.size(); ++t) {
-      size += std::abs(losses[i].nll[t] - clean.nll[t]);
-    }
-    sizes.push_back(size);
-    by_heads[variants[i].heads.size()].push_back(size);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    by_heads[variants[i].heads.size()].push_back(sizes[i]);
   }
   std::map<std::size_t, double> most;
   for (const auto& [n_head, of_variants] : by_heads) {
     most[n_head] = multiple * arma::median(arma::vec(of_variants));
   }
-  std::vector<std::size_t> large;
+  std::vector<bool> above;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] > most[variants[i].heads.size()]) large.push_back(i);
+    above.push_back(sizes[i] > most[variants[i].heads.size()]);
   }
-  return large;
+  return above;
 }
 
 }  // namespace
@@ -104,17 +105,35 @@ std::vector<TokenLoss> HeadAblation::losses(const SequenceBatch& batch,
   const TokenLoss& clean = clean_loss(batch);
   DifferencePass& pass = workspace_->pass;
   const std::vector<VariantChange> changes = changes_of(variants, model_.config, batch.n_column());
-  std::vector<TokenLoss> losses =
-      pass.losses(batch, clean, changes,
-                  {context_.differences(), context_.passes(), !precision_.sample.is_whole()});
-  if (std::isinf(precision_.exact_above)) return losses;
-  const std::vector<std::size_t> large =
-      large_changes(losses, clean, variants, precision_.exact_above);
-  std::vector<VariantChange> again;
-  for (const std::size_t i : large) again.push_back(changes[i]);
-  std::vector<TokenLoss> exact =
-      pass.losses(batch, clean, again, {context_.passes(), context_.passes()});
-  for (std::size_t i = 0; i < large.size(); ++i) losses[large[i]] = std::move(exact[i]);
+  const DifferenceMethod fast{context_.differences(), context_.passes(),
+                              !precision_.sample.is_whole()},
+      exact{context_.passes(), context_.passes()};
+  if (std::isinf(precision_.exact_above)) return pass.losses(batch, clean, changes, fast);
+
+  std::vector<TokenLoss> losses(changes.size());
+  const auto compute = [&](const std::vector<bool>& chosen, const DifferenceMethod& method) {
+    std::vector<VariantChange> of_chosen;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      if (chosen[i]) of_chosen.push_back(changes[i]);
+    }
+    std::vector<TokenLoss> found = pass.losses(batch, clean, of_chosen, method);
+    for (std::size_t i = 0, n_found = 0; i < changes.size(); ++i) {
+      if (chosen[i]) losses[i] = std::move(found[n_found++]);
+    }
+  };
+  // A large first step in the stream mostly leads to a large change of the losses: such variants
+  // are not computed twice.
+  const std::vector<bool> is_exact =
+      above_typical(pass.first_moves(changes, context_.passes()), variants, precision_.exact_above);
+  std::vector<bool> is_fast = is_exact;
+  is_fast.flip();
+  compute(is_exact, exact);
+  compute(is_fast, fast);
+  std::vector<double> sizes;
+  for (const TokenLoss& loss : losses) sizes.push_back(size_of_change(loss, clean));
+  std::vector<bool> again = above_typical(sizes, variants, precision_.exact_above);
+  for (std::size_t i = 0; i < again.size(); ++i) again[i] = again[i] && is_fast[i];
+  compute(again, exact);
   return losses;
 }
 

@@ -1,6 +1,7 @@
 #include "compute/difference_pass.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "compute/difference.hpp"
@@ -13,6 +14,14 @@ namespace {
 /// Columns of variants that go through a layer together: wide enough for matrix products at full
 /// speed, narrow enough that the layer's memory does not grow with the number of variants.
 constexpr Index layer_columns = 1024;
+
+double square_sum(const float* values, Index count) {
+  double sum = 0;
+  for (Index i = 0; i < count; ++i) {
+    sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+  }
+  return sum;
+}
 
 Index variants_at_once(Index at_once, Index n_token) {
   return std::max<Index>(1, at_once / std::max<Index>(1, n_token));
@@ -100,6 +109,26 @@ std::vector<TokenLoss> DifferencePass::losses(const SequenceBatch& batch,
     }
   }
   return results;
+}
+
+std::vector<double> DifferencePass::first_moves(std::span<const VariantChange> changes,
+                                                const Products& products) {
+  std::vector<Index> every(clean_.n_token());
+  std::iota(every.begin(), every.end(), 0);
+  std::vector<double> moves;
+  for (const VariantChange& change : changes) {
+    Matrix first = first_.matrix(config_.d_model, every.size());
+    first.zeros();
+    start(change.start, std::span(&change, 1), products, every, first);
+    const Matrix stream = clean_.resid_mid(change.start.layer);
+    double sum = 0;
+    for (const Index column : every) {
+      sum += square_sum(first.colptr(column), config_.d_model) /
+             square_sum(stream.colptr(column), config_.d_model);
+    }
+    moves.push_back(std::sqrt(sum / static_cast<double>(every.size())));
+  }
+  return moves;
 }
 
 // After the attention of the last layer, only the columns that predict something go on.
@@ -231,11 +260,11 @@ std::uint64_t DifferencePass::bytes(const ModelConfig& config, Index n_token, in
   const Index n_variant = variants_at_once(HeadAblation::columns_at_once, n_token),
               n_stacked = stacked_columns(n_token),
               n_layer_column = variants_at_once(layer_columns, n_token) * n_token;
-  // Chosen columns of the clean stream and the normalized ones; z, and with a parallel residual
-  // what a layer reads.
+  // Chosen columns of the clean stream, the normalized ones and a first difference; z, and with a
+  // parallel residual what a layer reads.
   const std::uint64_t of_layer = config.d_z() + (config.parallel_residual ? d_model : 0);
   const std::uint64_t floats =
-      d_model * n_stacked + 2 * d_model * n_token + of_layer * n_layer_column;
+      d_model * n_stacked + 3 * d_model * n_token + of_layer * n_layer_column;
   const std::uint64_t of_sample =
       sample.is_whole()
           ? 0

@@ -32,6 +32,10 @@ class DifferencePass {
                                 std::span<const VariantChange> changes,
                                 const DifferenceMethod& method);
 
+  /// By change, how far it moves the clean stream where it starts: the root mean square over
+  /// columns of |difference| / |stream|.
+  std::vector<double> first_moves(std::span<const VariantChange> changes, const Products& products);
+
   /// Call it when the clean activations are those of another batch.
   void forget_batch() { draw_.reset(); }
 
@@ -62,7 +66,7 @@ class DifferencePass {
   MlpDifference mlp_;
   Vector mean_unembedding_;             // empty until it is needed
   std::optional<VocabularyDraw> draw_;  // of the clean batch
-  Buffer z_, read_;                     // of the variants
+  Buffer z_, read_, first_;             // of the variants
   Buffer clean_chosen_, clean_normalized_;
 };
 

@@ -415,12 +415,25 @@ TEST_F(Figures, TextIsShownAsItIs) {
 TEST_F(Figures, FewCountsHaveWholeTicks) {
   Series bars = Series::line("heads", {0, 2, 1});
   bars.style = Series::Style::bars;
-  Chart chart{.panels = {{"", {bars}}}, .x_title = "layer", .y_title = "heads"};
-  draw({.name = "counts", .content = chart});
-  EXPECT_THAT(file("counts.gp"), HasSubstr("set ytics 1\n"));
-  chart.panels[0].series[0].y[1] = 1.5;
-  draw({.name = "shares", .content = chart});
-  EXPECT_THAT(file("shares.gp"), Not(HasSubstr("set ytics 1\n")));
+  Chart chart;
+  chart.panels = {{"", {bars}}};
+  Figure figure{"counts", "g", "Title", "", "", chart};
+  draw(figure);
+  EXPECT_THAT(file(figure.name + ".gp"), HasSubstr("set ytics 1\n"));
+  std::get<Chart>(figure.content).panels[0].series[0].y[1] = 1.5;
+  draw(figure);
+  EXPECT_THAT(file(figure.name + ".gp"), Not(HasSubstr("set ytics 1\n")));
+}
+
+TEST_F(Figures, ALongPanelTitleTakesTwoLines) {
+  Figure figure = two_by_three();
+  auto& panels = std::get<Heatmap>(figure.content).panels;
+  panels[0].title = "a task with a name of many words";
+  panels.resize(6, panels[0]);
+  draw(figure);
+  const std::string svg = file("small.svg");
+  EXPECT_THAT(svg, HasSubstr("words</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr("…")));
 }
 
 TEST_F(Figures, TwentyFourLayersAreAllNamedWithoutOverlap) {

@@ -1,10 +1,10 @@
+#include "phase_lines.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <thread>
-
-#include "phase_lines.hpp"
 
 namespace headscope {
 namespace {
@@ -21,8 +21,9 @@ std::string lines_after(std::chrono::milliseconds time, std::chrono::millisecond
 }
 
 TEST(PhaseLines, ALongPhaseIsNamed) {
-  EXPECT_THAT(lines_after(300ms, 20ms), testing::StartsWith("loading model and corpus, 0 s so far\n"
-                                                            "loading model and corpus, 0 s so far\n"));
+  EXPECT_THAT(lines_after(300ms, 20ms),
+              testing::StartsWith("loading model and corpus, 0 s so far\n"
+                                  "loading model and corpus, 0 s so far\n"));
 }
 
 TEST(PhaseLines, TheTimeSoFarIsInSeconds) {
