@@ -131,9 +131,9 @@ std::vector<TokenLoss> HeadAblation::losses(const SequenceBatch& batch,
   compute(is_fast, fast);
   std::vector<double> sizes;
   for (const TokenLoss& loss : losses) sizes.push_back(size_of_change(loss, clean));
-  std::vector<bool> again = above_typical(sizes, variants, precision_.exact_above);
-  for (std::size_t i = 0; i < again.size(); ++i) again[i] = again[i] && is_fast[i];
-  compute(again, exact);
+  std::vector<bool> is_missed = above_typical(sizes, variants, precision_.exact_above);
+  for (std::size_t i = 0; i < is_missed.size(); ++i) is_missed[i] = is_missed[i] && is_fast[i];
+  compute(is_missed, exact);
   return losses;
 }
 

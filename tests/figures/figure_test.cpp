@@ -428,11 +428,11 @@ TEST_F(Figures, FewCountsHaveWholeTicks) {
 TEST_F(Figures, ALongPanelTitleTakesTwoLines) {
   Figure figure = two_by_three();
   auto& panels = std::get<Heatmap>(figure.content).panels;
-  panels[0].title = "a task with a name of many words";
+  panels[0].title = "attractor agreement";
   panels.resize(6, panels[0]);
   draw(figure);
   const std::string svg = file("small.svg");
-  EXPECT_THAT(svg, HasSubstr("words</text>"));
+  EXPECT_THAT(svg, HasSubstr("agreement</text>"));
   EXPECT_THAT(svg, Not(HasSubstr("…")));
 }
 
