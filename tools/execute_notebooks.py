@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Executes the notebooks in place on a finished run and a comparison, so that they can be committed with outputs.
 
-Usage: tools/execute_notebooks.py RUN_DIR COMPARISON_DIR
+Usage: tools/execute_notebooks.py RUN_DIR COMPARISON_DIR [IOI_DIR]
 
-RUN_DIR is such as out/demo, which tools/demo.sh makes; notebook 07 says how the comparison is made.
+RUN_DIR is such as out/demo, which tools/demo.sh makes; notebook 07 says how the comparison is made, notebook 17 how IOI_DIR is.
 
-The notebook of Hugging Face is left as it is where PyTorch or the transformers package is missing.
+The notebook of Hugging Face is left as it is where PyTorch or the transformers package is missing, notebook 17 without IOI_DIR.
 """
 import base64
 import importlib.util
@@ -32,14 +32,17 @@ def shrink_pictures(book):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__.strip())
-    for name, folder in zip(("HEADSCOPE_RESULTS", "HEADSCOPE_COMPARISON"), sys.argv[1:]):
+    for name, folder in zip(("HEADSCOPE_RESULTS", "HEADSCOPE_COMPARISON", "HEADSCOPE_IOI"), sys.argv[1:]):
         os.environ[name] = str(pathlib.Path(folder).resolve())
     has_hugging_face = all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         if path.stem.endswith("hugging_face") and not has_hugging_face:
             print(f"{path.name}: left as it is; PyTorch and transformers are not installed")
+            continue
+        if path.stem.startswith("17_") and "HEADSCOPE_IOI" not in os.environ:
+            print(f"{path.name}: left as it is; no folder of its run")
             continue
         book = nbformat.read(path, as_version=4)
         NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()

@@ -1,6 +1,7 @@
 """Execute every notebook on a fresh results file, check what it shows, and that the committed copies have been executed.
 
-HEADSCOPE_RESULTS is the folder of the run, HEADSCOPE_COMPARISON that of a comparison, HEADSCOPE_NOTEBOOKS that of the notebooks.
+HEADSCOPE_RESULTS is the folder of the run, HEADSCOPE_COMPARISON that of a comparison, HEADSCOPE_IOI that of a run of a task,
+HEADSCOPE_NOTEBOOKS that of the notebooks.
 """
 import importlib.util
 import os
@@ -40,8 +41,8 @@ def printed(book):
 
 
 THOROUGH = "HEADSCOPE_THOROUGH" in os.environ
-# The first, and one of a comparison; others are executed by other tests, or with HEADSCOPE_THOROUGH.
-BRIEF = ("01_", "07_")
+# The first, one of a comparison, and one whose committed copy shows another model; others are executed by other tests, or with HEADSCOPE_THOROUGH.
+BRIEF = ("01_", "07_", "17_")
 HUGGING_FACE = "09_in_hugging_face.ipynb"
 
 

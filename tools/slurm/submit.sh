@@ -5,8 +5,8 @@
 #
 # From the environment:
 #   HEADSCOPE      the program (default: headscope on PATH)
-#   PASSES         number of arrays: the largest number of passes over the corpus of an analysis (pruning 3,
-#                  classification 2, the others 1), and 2 over the tasks (default 5; an extra array does nothing)
+#   PASSES         number of arrays: 4 passes over the corpus, and with tasks 11 over them, of which tasks takes 3 and paths 8
+#                  (default 15, or 4 with --model and without --tasks; an extra array does nothing)
 #   CPUS           per task (default 1)
 #   SBATCH_OPTIONS further options of sbatch, for example "--time=4:00:00 --mem=3G --partition=short"
 #
@@ -21,10 +21,14 @@ n_shard=$1
 shift
 output=
 mixed=()
+has_model=
+has_tasks=
 for ((i = 1; i <= $#; ++i)); do
   case ${!i} in
     --output | -o) j=$((i + 1)) && output=${!j-} ;;
     --mixed) mixed=(--mixed) ;;
+    --model | --model=*) has_model=yes ;;
+    --tasks | --tasks=*) has_tasks=yes ;;
   esac
 done
 [ -n "$output" ] || { echo "submit: expected --output DIR, got none" >&2; exit 2; }
@@ -36,8 +40,10 @@ read -ra more <<<"${SBATCH_OPTIONS:-}"
 common=(--parsable --kill-on-invalid-dep=yes --cpus-per-task="${CPUS:-1}" --open-mode=append --requeue
   --export="ALL,HEADSCOPE=$headscope" "${more[@]}")
 
+# The default model has tasks of its own.
+[ -n "$has_model" ] && [ -z "$has_tasks" ] && n_pass=4 || n_pass=15
 previous=
-for ((pass = 1; pass <= ${PASSES:-5}; ++pass)); do
+for ((pass = 1; pass <= ${PASSES:-$n_pass}; ++pass)); do
   after=()
   [ -z "$previous" ] || after=(--dependency="afterok:$previous")
   previous=$(sbatch "${common[@]}" "${after[@]}" --job-name="headscope-$pass" --array="1-$n_shard" --signal=B:TERM@120 \

@@ -14,8 +14,9 @@
 #include "headscope/results.hpp"
 #include "scores/sums.hpp"
 
-/// What a type of head is, as data. Each type is a file of types/ and a line of registry.cpp;
-/// everything else of the classification goes through the list of types and names none.
+/// What a type of head is, as data. Each type is a file of types/ and a line of registry.cpp.
+/// Flags, prototypes, examples, panels and figures go through the list of types. Published claims
+/// name the types that they are about, and places the type whose heads look there.
 namespace headscope {
 
 /// By name of type, the score that 95 % of the heads of models with permuted weights stay below.
