@@ -140,12 +140,16 @@ std::uint64_t memory(const RunShape& run) {
                                 5 * graph.n_node() * graph.n_port() * sizeof(double) +
                                 (n_place * graph.n_node() + 1) * config.d_model * sizeof(float);
   const Engines engines = run.settings.engines;
+  // Passes follow each other; two keep more than the others.
+  const std::uint64_t gradient_pass =
+      IntegratedEdges::bytes(config, n_column, batch_pairs, run.n_thread, engines);
+  const std::uint64_t exact_pass =
+      EdgeAblation::bytes(config, n_column, n_exact) +
+      CircuitForward::bytes(config, std::min(n_column, most_circuit_columns), run.n_thread);
   return Forward::bytes(config, n_column, false) +
          Forward::loss_bytes(config, n_column, run.n_thread) +
          HeadAblation::bytes(config, n_column, run.n_thread, engines) +
-         IntegratedEdges::bytes(config, n_column, batch_pairs, run.n_thread, engines) +
-         EdgeAblation::bytes(config, n_column, n_exact) +
-         CircuitForward::bytes(config, std::min(n_column, most_circuit_columns), run.n_thread) +
+         std::max(gradient_pass, exact_pass) +
          ComputeContext::bytes(config, n_column, run.n_thread, engines) +
          // Circuits, and the losses of exact edges.
          n_circuit * n_edge + n_exact * n_column * sizeof(double) + n_task * of_task +
