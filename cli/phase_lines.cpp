@@ -1,25 +1,43 @@
 #include "phase_lines.hpp"
 
 #include <cstdio>
+#include <system_error>
 
 #include "duration_text.hpp"
 
 namespace headscope {
 
-PhaseLines::PhaseLines(std::string phase, std::chrono::milliseconds interval)
-    : phase_(std::move(phase)),
-      writer_([this, interval](const std::stop_token& end) { write(end, interval); }) {}
+PhaseLines::PhaseLines(std::chrono::milliseconds interval) : interval_(interval) {
+  try {
+    writer_ = std::jthread([this](const std::stop_token& stop) { write(stop); });
+  } catch (const std::system_error&) {
+    // The lines are no reason to end a run.
+  }
+}
 
-void PhaseLines::write(const std::stop_token& end, std::chrono::milliseconds interval) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
+void PhaseLines::begin(std::string phase) {
+  const std::lock_guard lock(mutex_);
+  const bool is_first = phase_.empty();
+  phase_ = std::move(phase);
+  start_ = Clock::now();
+  next_ = interval_;
+  // A writer that waits for a line finds the new phase when it wakes.
+  if (is_first) changed_.notify_one();
+}
+
+void PhaseLines::write(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  for (std::chrono::milliseconds time = interval;; time *= 2) {
-    ended_.wait_until(lock, end, start + time, [&end] { return end.stop_requested(); });
-    if (end.stop_requested()) return;
-    const std::string line =
-        phase_ + ", " + duration_text(std::chrono::duration<double>(time).count()) + " so far\n";
-    std::fputs(line.c_str(), stderr);
+  while (!stop.stop_requested()) {
+    if (phase_.empty()) {
+      changed_.wait(lock, stop, [this] { return !phase_.empty(); });
+    } else if (Clock::now() < start_ + next_) {
+      changed_.wait_until(lock, stop, start_ + next_, [] { return false; });
+    } else {
+      const double seconds = std::chrono::duration<double>(next_).count();
+      const std::string line = phase_ + ", " + duration_text(seconds) + " so far\n";
+      std::fputs(line.c_str(), stderr);
+      next_ *= 2;
+    }
   }
 }
 

@@ -8,21 +8,30 @@
 
 namespace headscope {
 
-/// While this object exists, lines on stderr say that a phase goes on and how long it has lasted:
-/// the first after `interval`, the next after twice as long, and so on. For where no terminal shows
-/// one line that changes.
+/// Lines on stderr that say what goes on and how long it has lasted: the first after `interval`,
+/// the next after twice as long, and so on. For where no terminal shows one line that changes.
 class PhaseLines {
  public:
-  explicit PhaseLines(std::string phase,
-                      std::chrono::milliseconds interval = std::chrono::seconds(10));
+  /// Where the system has no room for one more thread, nothing is written.
+  explicit PhaseLines(std::chrono::milliseconds interval = std::chrono::seconds(10));
+
+  /// What is being done from now on.
+  void begin(std::string phase);
+  /// Nothing is written until the next phase begins.
+  void end() { begin(""); }
 
  private:
-  void write(const std::stop_token& end, std::chrono::milliseconds interval);
+  using Clock = std::chrono::steady_clock;
 
-  std::string phase_;
-  std::mutex mutex_;
-  std::condition_variable_any ended_;
-  std::jthread writer_;  // last, so that it ends first
+  void write(const std::stop_token& stop);
+
+  const std::chrono::milliseconds interval_;
+  std::mutex mutex_;                     // guards the members below it
+  std::string phase_;                    // empty: none
+  Clock::time_point start_;              // of the phase
+  std::chrono::milliseconds next_{0};    // age of the phase at its next line
+  std::condition_variable_any changed_;  // a phase begins after none
+  std::jthread writer_;                  // last, so that it ends first
 };
 
 }  // namespace headscope

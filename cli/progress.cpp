@@ -18,7 +18,9 @@ Progress::Progress(bool quiet, std::string resume_command)
     : style_(quiet                             ? Style::quiet
              : Terminal::error().is_terminal() ? Style::terminal
                                                : Style::lines),
-      resume_command_(std::move(resume_command)) {}
+      resume_command_(std::move(resume_command)) {
+  if (style_ == Style::lines) phase_lines_.emplace();
+}
 
 Progress::~Progress() {
   clear();
@@ -28,11 +30,11 @@ void Progress::phase(const std::string& name) {
   phase_ = name;
   has_items_ = false;
   if (style_ == Style::terminal) print();
-  if (style_ == Style::lines) phase_lines_.emplace(name);
+  if (phase_lines_) phase_lines_->begin(name);
 }
 
 void Progress::clear() {
-  phase_lines_.reset();
+  if (phase_lines_) phase_lines_->end();
   if (style_ != Style::terminal || !printed_any_) return;
   std::cerr << "\r\033[K";
   std::cerr.flush();
@@ -59,7 +61,6 @@ void Progress::lacks_shards(const std::string& text, bool waiting) {
 
 void Progress::begin_pass(const std::string& name, const std::string& item, std::uint64_t n_item,
                           std::uint64_t n_before) {
-  phase_lines_.reset();
   phase_ = name;
   item_ = item;
   has_items_ = true;
@@ -67,6 +68,7 @@ void Progress::begin_pass(const std::string& name, const std::string& item, std:
   n_item_done_ = n_before;
   advanced_ = Clock::now();
   if (style_ == Style::terminal) print();
+  if (phase_lines_) phase_lines_->begin(line());
 }
 
 void Progress::advance(bool ends_item, double cost, std::uint64_t n_token) {
@@ -78,9 +80,11 @@ void Progress::advance(bool ends_item, double cost, std::uint64_t n_token) {
   tokens_ += n_token;
   const Seconds interval(style_ == Style::terminal ? 0.2 : 10);
   if (style_ != Style::quiet && now - printed_ >= interval) print();
+  if (phase_lines_) phase_lines_->begin(line());
 }
 
 void Progress::end_passes() {
+  if (phase_lines_) phase_lines_->end();
   interrupt_.reset();
   cost_ = cost_before_ + cost_done_;
 }

@@ -12,8 +12,8 @@
 namespace headscope {
 
 /// Progress of a whole run on stderr: on a terminal one line no wider than it, else a plain line
-/// every ten seconds. The time left is of the whole run: of its passes by their cost and the speed
-/// so far, and what comes after them.
+/// every ten seconds, and fewer where one item takes longer. The time left is of the whole run: of
+/// its passes by their cost and the speed so far, and what comes after them.
 ///
 /// SIGINT and SIGTERM stop the passes where they can be saved.
 class Progress : public RunMonitor {
@@ -25,7 +25,7 @@ class Progress : public RunMonitor {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Says what is being done: at once on a terminal, else where it takes more than ten seconds.
+  /// Says what is being done: at once on a terminal, else once it has taken ten seconds.
   void phase(const std::string& name) override;
   /// Removes the line, for other messages.
   void clear();
