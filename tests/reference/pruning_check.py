@@ -261,7 +261,7 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
     compare("loss_increase_ci_low", low, group["loss_increase_ci_low"][()], LOSS_TOLERANCE)
     compare("loss_increase_ci_high", high, group["loss_increase_ci_high"][()], LOSS_TOLERANCE)
     half_width = np.sqrt(squares)
-    half_width[2] = np.hypot(half_width[2], np.sqrt(len(passes) / n_corpus) * 1.96 * donor_error)
+    half_width[2] = np.hypot(half_width[2], np.sqrt(len(passes) / n_corpus) * 1.959963984540054 * donor_error)
     compare("loss_increase_corpus_half_width", half_width, group["loss_increase_corpus_half_width"][()], LOSS_TOLERANCE)
     compare("loss_all_but_one", all_baseline.sum() / all_n.sum() + all_but_one_increase, group["loss_all_but_one"][()],
             LOSS_TOLERANCE)
