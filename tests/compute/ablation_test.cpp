@@ -8,6 +8,7 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
@@ -246,6 +247,9 @@ TEST(HeadAblationPrecision, ComputesLargeChangesExactlyAmongVariantsOfAsManyHead
     for (std::size_t t = 0; t < clean.size(); ++t) size += std::abs(loss.nll[t] - clean[t]);
     sizes.push_back(size);
   }
+  std::set<std::size_t> numbers_of_heads;
+  for (const HeadVariant& variant : variants) numbers_of_heads.insert(variant.heads.size());
+  ASSERT_GT(numbers_of_heads.size(), 1);
   const std::vector<bool> is_large = above_typical(sizes, variants, multiple),
                           moves_far = above_typical(first_moves(model, tokens, variants), variants,
                                                     multiple);
