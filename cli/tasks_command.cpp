@@ -26,27 +26,31 @@ class TasksCommand : public Command {
  public:
   TasksCommand() {
     add_positional(options_, template_, "template", "TEMPLATE", "a template");
-    options_(n_pair_, {"pairs", "N", "number of different pairs"});
+    options_(selection_.n_pair, {"pairs", "N", "number of different pairs"});
     options_(tokenizer_,
              {"tokenizer", "PATH",
               "folder or model with the tokenizer; each word that varies is one token of it",
               "that of the default model"});
-    options_(seed_,
+    options_(selection_.seed,
              {"seed", "N", "seed of the random choices; the same seed gives the same pairs"});
+    options_(selection_.one_length,
+             {"one-length", "",
+              "only sentences with the same number of tokens, as --paths-ablation position_mean "
+              "needs"});
   }
 
   void run(const std::string& /*command_line*/) override {
     const TaskTemplate& task = task_template(template_);
-    if (n_pair_ == 0) throw OptionError("--pairs", "expected at least 1, got 0");
+    if (selection_.n_pair == 0) throw OptionError("--pairs", "expected at least 1, got 0");
     const Tokenizer tokenizer = tokenizer_at(tokenizer_);
-    for (const TemplatePair& pair : template_pairs(task, tokenizer, n_pair_, seed_)) {
+    for (const TemplatePair& pair : template_pairs(task, tokenizer, selection_)) {
       std::cout << json_line(task, pair) << "\n";
     }
   }
 
  private:
   std::string template_, tokenizer_;
-  std::uint64_t n_pair_ = 200, seed_ = 0;
+  PairSelection selection_;
 };
 
 std::string purpose() {

@@ -25,7 +25,9 @@ IntegratedEdges::IntegratedEdges(const Model& model, const ComputeContext& conte
     : model_(model),
       gradient_(model, context),
       scaled_(std::make_unique<Activations>(model.config)),
-      n_step_(n_step) {}
+      n_step_(n_step) {
+  scaled_->keep_projections(true);
+}
 
 IntegratedEdges::~IntegratedEdges() = default;
 
@@ -33,38 +35,23 @@ void IntegratedEdges::run(Forward& forward, Activations& clean, const SequenceBa
                           std::span<const float> weights, const Matrix& replacement,
                           const Vector& mean_token, std::span<const Index> group_ends,
                           const Observer& observe) {
-  std::vector<std::vector<float>> first_order, integrated;
-  gradient_.run(clean, batch, weights, replacement, group_ends,
-                [&](Index, std::span<const float> effects) {
-                  first_order.emplace_back(effects.begin(), effects.end());
-                });
-  integrated = first_order;
-  for (Index step = 1; step < n_step_; ++step) {
-    const float share = static_cast<float>(step) / static_cast<float>(n_step_);
+  const auto run_scaled = [&](Index pass) -> Activations& {
+    const float share = static_cast<float>(pass + 1) / static_cast<float>(n_step_);
     LayerObserver* const observers[] = {scaled_.get()};
     forward.run(batch, observers, {.embeddings = [&](Matrix& embeddings) {
                   scale_tokens(model_, batch, mean_token, share, embeddings);
                 }});
-    gradient_.run(
-        clean, batch, weights, replacement, group_ends,
-        [&](Index group, std::span<const float> effects) {
-          for (Index edge = 0; edge < effects.size(); ++edge) {
-            integrated[group][edge] += effects[edge];
-          }
-        },
-        scaled_.get());
-  }
-  for (Index group = 0; group < group_ends.size(); ++group) {
-    for (float& effect : integrated[group]) effect /= static_cast<float>(n_step_);
-    observe(group, first_order[group], integrated[group]);
-  }
+    return *scaled_;
+  };
+  gradient_.run_averaged(clean, {n_step_ - 1, run_scaled}, batch, weights, replacement, group_ends,
+                         observe);
 }
 
-std::uint64_t IntegratedEdges::bytes(const ModelConfig& config, Index n_column, Index n_group,
+std::uint64_t IntegratedEdges::bytes(const ModelConfig& config, Index n_column, Index n_step,
                                      int n_thread, const Engines& engines) {
-  return EdgeGradient::bytes(config, n_column, n_thread, engines) +
-         Activations::bytes(config, n_column) +
-         std::uint64_t{2} * n_group * EdgeGraph(config).n_edge() * sizeof(float);
+  const std::uint64_t projections = config.n_layer * (config.d_qkv() + config.d_in());
+  return EdgeGradient::bytes(config, n_column, n_step, n_thread, engines) +
+         Activations::bytes(config, n_column) + projections * n_column * sizeof(float);
 }
 
 }  // namespace headscope

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -29,9 +28,8 @@ class IntegratedEdges {
   IntegratedEdges(const Model& model, const ComputeContext& context, Index n_step);
   ~IntegratedEdges();
 
-  /// Called for each group of columns, in order, with the effects of all edges (EdgeGraph::edge).
-  using Observer = std::function<void(Index group, std::span<const float> first_order,
-                                      std::span<const float> integrated)>;
+  /// The mean is the effect by integrated gradients.
+  using Observer = EdgeGradient::MeanObserver;
 
   /// @param forward     of the model; runs all passes but the first.
   /// @param clean       HeadAblation::activations() of the batch.
@@ -41,8 +39,8 @@ class IntegratedEdges {
            std::span<const float> weights, const Matrix& replacement, const Vector& mean_token,
            std::span<const Index> group_ends, const Observer& observe);
 
-  /// Upper bound on the bytes that it keeps. @param n_group  of a batch, at most.
-  static std::uint64_t bytes(const ModelConfig& config, Index n_column, Index n_group, int n_thread,
+  /// Upper bound on the bytes that it keeps.
+  static std::uint64_t bytes(const ModelConfig& config, Index n_column, Index n_step, int n_thread,
                              const Engines& engines);
 
  private:

@@ -165,7 +165,8 @@ void ScoreModel::add_joint_losses_of(const Piece& piece, DocumentStatistics& sta
 
 std::vector<ResultsGroup> ScoreModel::finish(const Statistics& statistics) const {
   const ScoreFits& fitted = fits(statistics);
-  ResultsGroup group = score_results(*data_, fitted, settings_.n_bootstrap, settings_.seed);
+  ResultsGroup group =
+      score_results(*data_, fitted, model_.config.d_model, settings_.n_bootstrap, settings_.seed);
   add_effects(statistics, settings_.n_bootstrap, settings_.seed, group);
   add_joint_losses(statistics, settings_.n_bootstrap, settings_.seed, group);
   add_surprises(statistics, group);

@@ -25,10 +25,15 @@ class Deviances {
       has_all_.push_back(uniform.values[head] >= least_uniform * n_query && n_query > 0);
       has_beyond_.push_back(n_query > 0 && weight.values[head] >= least_weight * n_query &&
                             beyond.values[head] >= least_uniform * weight.values[head]);
+      beyond_uniform_.push_back(weight.values[head] > 0 ? beyond.values[head] / weight.values[head]
+                                                        : arma::datum::nan);
     }
   }
 
   std::size_t n_head_total() const { return n_head_total_; }
+
+  /// By head: KL(A'|uniform) per query, A' the attention beyond the sink.
+  const std::vector<double>& beyond_uniform() const { return beyond_uniform_; }
 
   /// By head: of each step, beyond the sink of each step, gains of each family.
   std::vector<double> values(const BootstrapCounts& counts) const {
@@ -63,6 +68,7 @@ class Deviances {
   const ScoreFits& fits_;
   std::size_t n_head_total_;
   std::vector<bool> has_all_, has_beyond_;
+  std::vector<double> beyond_uniform_;
 };
 
 /// Feature, layer, head from layer, head, feature.
@@ -77,14 +83,20 @@ std::vector<double> feature_first(const Array& values, std::size_t n_feature) {
   return result;
 }
 
+/// @param beyond_uniform  by head, Deviances::beyond_uniform.
 std::vector<double> families_attended_by(const std::vector<Estimate>& gains,
                                          const std::vector<FeatureFamily>& families,
-                                         std::size_t n_head_total) {
+                                         const std::vector<double>& beyond_uniform, Index d_model) {
+  const std::size_t n_head_total = beyond_uniform.size();
   std::vector<double> attends_by(n_head_total, 0), most(n_head_total, least_family_gain);
   for (std::size_t family = 0; family < families.size(); ++family) {
     for (std::size_t head = 0; head < n_head_total; ++head) {
       const Estimate& gain = gains[family * n_head_total + head];
       if (!(gain.low > least_family_gain) || gain.value <= most[head]) continue;
+      if (families[family] == FeatureFamily::lexical &&
+          beyond_uniform[head] < least_lexical_divergence(d_model)) {
+        continue;
+      }
       most[head] = gain.value;
       attends_by[head] = static_cast<double>(families[family]);
     }
@@ -108,8 +120,14 @@ void add_dimensions(const ScoreData& data, const ScoreFits& fits, ResultsGroup& 
 
 }  // namespace
 
-ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, std::size_t n_bootstrap,
-                           std::uint64_t seed) {
+double least_lexical_divergence(Index d_model) {
+  constexpr double initial_std = 0.02, margin = 2;
+  const double score_std = initial_std * initial_std * static_cast<double>(d_model);
+  return margin * score_std * score_std / 2;
+}
+
+ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, Index d_model,
+                           std::size_t n_bootstrap, std::uint64_t seed) {
   ResultsGroup group;
   group.name = "score_model";
   add_dimensions(data, fits, group);
@@ -139,9 +157,10 @@ ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, std::si
   const std::vector<Estimate> gains = part(2 * n_step_value, estimates.size() - 2 * n_step_value);
   group.add(variables["deviance_explained"], part(0, n_step_value));
   group.add(variables["deviance_explained_beyond_sink"], part(n_step_value, n_step_value));
+  group.add(variables["divergence_beyond_sink"], deviances.beyond_uniform());
   group.add(variables["family_gain"], gains);
   group.add(variables["attends_by"],
-            families_attended_by(gains, fits.families, deviances.n_head_total()));
+            families_attended_by(gains, fits.families, deviances.beyond_uniform(), d_model));
   group.add(variables["fitted_queries"], static_cast<double>(n_fitted));
   group.add(variables["judged_queries"], static_cast<double>(data.odd.sample.queries.size()));
   group.add(variables["largest_gradient"], fits.largest_gradient);

@@ -8,9 +8,16 @@ namespace headscope {
 /// The least gain of a family whose interval lies above it that a head attends by.
 inline constexpr double least_family_gain = 0.02;
 
+/// KL(A'|uniform) per query, in nats, from which on a head may attend by the family `lexical`:
+/// twice what an untrained model has. There queries and keys are normal with variance 0.02^2
+/// d_model, by GPT-2's initialisation of the weights, so that scores q . k / sqrt(d_head) have the
+/// standard deviation s = 0.02^2 d_model, and KL is s^2 / 2. Such scores depend on the two tokens
+/// alone, but training put nothing into them.
+double least_lexical_divergence(Index d_model);
+
 /// The group `score_model` with coefficients, deviances, gains and families.
-ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, std::size_t n_bootstrap,
-                           std::uint64_t seed);
+ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, Index d_model,
+                           std::size_t n_bootstrap, std::uint64_t seed);
 
 /// Adds what heads keep of their effect; nothing if no document was run.
 void add_effects(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,

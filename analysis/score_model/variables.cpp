@@ -50,13 +50,19 @@ VariableTable make_score_variables() {
        beyond + "; no value where KL(A'|uniform) is below 0.01 nats per query or the mean of w "
                 "below 0.02",
        logit_source, documents},
+      {"divergence_beyond_sink", "layer head", "nats",
+       "KL(A'|uniform) per query: how far the head's attention beyond the first token is from "
+       "uniform; sampled queries of odd-numbered documents",
+       own_definition},
       {"family_gain", "family layer head", "1",
        "deviance_explained_beyond_sink of the model with all features minus "
        "deviance_explained_beyond_sink of a model fitted without this family of features",
        own_definition, documents},
       Declaration::flag("attends_by", "layer head", attends_by_meanings(),
                         "The family with the largest family_gain among families whose interval of "
-                        "family_gain lies above 0.02; none if there is no such family"),
+                        "family_gain lies above 0.02; none if there is no such family. lexical "
+                        "only where divergence_beyond_sink is at least (0.02^2 d_model)^2 nats, "
+                        "twice that of an untrained model"),
       Declaration::count("fitted_queries", "",
                          "Queries that models are fitted to, from even-numbered documents"),
       Declaration::count("judged_queries", "",

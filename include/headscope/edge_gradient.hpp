@@ -39,18 +39,32 @@ class EdgeGradient {
   /// @param replacement  what each node's output is replaced by, as in CircuitForward::run.
   /// @param group_ends   groups of columns: the first column after each, ascending, the last of
   ///                     them n_column. Effects are summed over the columns of a group.
-  /// @param at           activations at which gradients are taken, of any pass over the batch;
-  ///                     null: clean.
   /// @throws ShapeError if counts differ.
   void run(Activations& clean, const SequenceBatch& batch, std::span<const float> weights,
-           const Matrix& replacement, std::span<const Index> group_ends, const Observer& observe,
-           Activations* at = nullptr);
+           const Matrix& replacement, std::span<const Index> group_ends, const Observer& observe);
+
+  /// More passes over a batch. Activations of a pass are read before those of the next are asked
+  /// for.
+  struct OtherPasses {
+    Index count = 0;
+    std::function<Activations&(Index pass)> activations = {};
+  };
+  /// Called for each group of columns, in order, with two effects of all edges: by the gradients at
+  /// the clean activations, and by the mean of the gradients over all passes, the clean one among
+  /// them.
+  using MeanObserver = std::function<void(Index group, std::span<const float> first_order,
+                                          std::span<const float> mean)>;
+
+  /// The same, with effects by gradients of other passes too.
+  void run_averaged(Activations& clean, const OtherPasses& others, const SequenceBatch& batch,
+                    std::span<const float> weights, const Matrix& replacement,
+                    std::span<const Index> group_ends, const MeanObserver& observe);
 
   /// Columns whose nodes' outputs are held at once, unless a model has very many nodes.
   static constexpr Index columns_at_once = 128;
 
-  /// Upper bound on the bytes that it keeps, HeadGradient's included.
-  static std::uint64_t bytes(const ModelConfig& config, Index n_column, int n_thread,
+  /// Upper bound on the bytes that it keeps, HeadGradient's included. @param n_pass  all of them.
+  static std::uint64_t bytes(const ModelConfig& config, Index n_column, Index n_pass, int n_thread,
                              const Engines& engines);
 
  private:

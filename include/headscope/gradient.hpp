@@ -39,6 +39,7 @@ struct PortGradient {
   Index layer;  ///< n_layer for the logits
   Reader reader;
   const Matrix& values;
+  const Matrix& computed;  ///< attention: W_QKV x + b_QKV, turned by position; mlp, logits: values
 };
 
 using PortGradientObserver = std::function<void(const PortGradient&)>;

@@ -5,9 +5,8 @@
 
 #include "compute/activations.hpp"
 #include "compute/buffer.hpp"
-#include "compute/layer.hpp"
 #include "compute/node_outputs.hpp"
-#include "compute/ops.hpp"
+#include "compute/port_gradient_sum.hpp"
 #include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
 
@@ -15,6 +14,7 @@ namespace headscope {
 namespace {
 
 using blas::Transpose;
+using Effects = std::vector<float>;
 
 /// Nodes of one product of the contraction, so that the threads share a pair's.
 constexpr Index nodes_at_once = 16;
@@ -32,43 +32,27 @@ struct EdgeGradient::Workspace {
       : model(model_given),
         config(model.config),
         graph(config),
-        gradient(model, std::move(context)),
-        dqkv(config.n_layer),
-        dmlp(config.n_layer) {}
+        gradient(model, context),
+        of_clean(model, context),
+        of_others(model, context) {}
 
-  /// Columns of a chunk that belong to one group.
+  /// Columns of a chunk that belong to one group, and the group's effects by the gradients at the
+  /// clean activations and by those of the other passes.
   struct GroupColumns {
     Index group = 0, first = 0, count = 0;
-    std::vector<float>* effects = nullptr;
+    Effects *by_clean = nullptr, *by_others = nullptr;
   };
 
   const Model& model;
   const ModelConfig& config;
   const EdgeGraph graph;
   HeadGradient gradient;
-  std::vector<Buffer> dqkv, dmlp;  // of each layer
-  Buffer dlogits, differences, gradients, dnormalized;
+  PortGradientSum of_clean, of_others;
+  Buffer differences, gradients;
 
-  void keep(const PortGradient& port, const SequenceBatch& batch) {
-    const Index n_column = batch.n_column();
-    if (port.reader == PortGradient::Reader::attention) {
-      Matrix kept = dqkv[port.layer].matrix(config.d_qkv(), n_column);
-      copy(port.values, kept);
-    } else if (port.reader == PortGradient::Reader::mlp) {
-      Matrix kept = dmlp[port.layer].matrix(config.d_model, n_column);
-      copy(port.values, kept);
-    } else {
-      // A column may predict several tokens.
-      Matrix kept = dlogits.matrix(config.d_model, n_column);
-      for (Index i = 0; i < batch.predictions.size(); ++i) {
-        kept.col(batch.predictions[i].column) += port.values.col(i);
-      }
-    }
-  }
-
-  /// Adds the effects of the columns of a chunk.
-  void add(Activations& clean, Activations& at, const NodeReplacement& replacement, Index first,
-           Index count, std::span<const GroupColumns> groups) {
+  /// Adds the effects of `count` columns from `first` on.
+  void add(Activations& clean, const NodeReplacement& replacement, Index first, Index count,
+           std::span<const GroupColumns> groups) {
     const Index n_node = graph.n_node(), d_model = config.d_model;
     Matrix D = differences.matrix(d_model * count, n_node);
 #pragma omp parallel for schedule(dynamic)
@@ -76,73 +60,52 @@ struct EdgeGradient::Workspace {
       node_difference(model, clean, graph, node, replacement, first,
                       {D.colptr(node), d_model, count, d_model});
     }
+    add(of_clean, &GroupColumns::by_clean, first, count, groups);
+    if (of_others.n_pass() > 0) add(of_others, &GroupColumns::by_others, first, count, groups);
+  }
+
+  using EffectsOf = Effects* GroupColumns::*;
+
+  void add(PortGradientSum& sum, EffectsOf effects, Index first, Index count,
+           std::span<const GroupColumns> groups) {
+    const Index n_attention_port = graph.n_attention_port();
+    Matrix G = gradients.matrix(config.d_model * count, n_attention_port);
     for (Index l = 0; l < config.n_layer; ++l) {
-      const Layer layer(model, l);
-      attention_gradients(layer, dqkv[l].matrix(config.d_qkv(), at.n_token()),
-                          blas::ConstView(at.resid(l)).cols(first, count));
-      contract(graph.attention_port(l), graph.n_attention_port(), first, count, groups);
-      reader_gradient(dmlp[l].matrix(d_model, at.n_token()), layer.ln_2, at.mlp_input(l), first,
-                      count);
-      contract(graph.mlp_port(l), 1, first, count, groups);
+      sum.attention(l, first, count, G);
+      contract(graph.attention_port(l), G, first, count, effects, groups);
+      contract(graph.mlp_port(l), one_port(sum.mlp(l, first, count)), first, count, effects,
+               groups);
     }
-    reader_gradient(dlogits.matrix(d_model, at.n_token()), final_norm(model),
-                    at.resid(config.n_layer), first, count);
-    contract(graph.logits_port(), 1, first, count, groups);
+    contract(graph.logits_port(), one_port(sum.logits(first, count)), first, count, effects,
+             groups);
   }
 
-  /// gradients = those of what a layer's queries, keys and values read: a matrix of count columns
-  /// per port.
-  void attention_gradients(const Layer& layer, const Matrix& dprojected, blas::ConstView resid) {
-    const Index d_model = config.d_model, d_head = config.d_head(), count = resid.n_col,
-                n_port = graph.n_attention_port(), first = first_column_;
-    Matrix G = gradients.matrix(d_model * count, n_port);
-    Matrix dln = dnormalized.matrix(d_model * count, n_port);
-    G.zeros();
-#pragma omp parallel for schedule(dynamic)
-    for (Index port = 0; port < n_port; ++port) {
-      blas::multiply_serial(
-          blas::ConstView(layer.attention.weights().W_QKV).rows(port * d_head, d_head),
-          Transpose::yes,
-          blas::ConstView(dprojected).cols(first, count).rows(port * d_head, d_head), Transpose::no,
-          {dln.colptr(port), d_model, count, d_model});
-    }
-    for (Index port = 0; port < n_port; ++port) {
-      layer.ln_1.gradient(resid, {dln.colptr(port), d_model, count, d_model},
-                          {G.colptr(port), d_model, count, d_model});
-    }
-  }
-
-  /// gradients = those of what a layer's MLP or the logits read.
-  void reader_gradient(const Matrix& dln, const Norm& norm, const Matrix& stream, Index first,
-                       Index count) {
-    Matrix G = gradients.matrix(config.d_model, count);
-    G.zeros();
-    norm.gradient(blas::ConstView(stream).cols(first, count),
-                  blas::ConstView(dln).cols(first, count), G);
+  /// The gradients of one port as a column.
+  static blas::ConstView one_port(blas::ConstView gradients) {
+    const Index n_value = gradients.n_row * gradients.n_col;
+    return {gradients.data, n_value, 1, n_value};
   }
 
   /// Adds the products of differences and gradients, for ports that read the same nodes.
-  void contract(Index first_port, Index n_port, Index first, Index count,
+  /// @param G  (d_model count) x number of ports.
+  void contract(Index first_port, blas::ConstView G, Index first, Index count, EffectsOf effects_of,
                 std::span<const GroupColumns> groups) {
-    const Index d_model = config.d_model, n_read = graph.n_read(first_port),
+    const Index d_model = config.d_model, n_read = graph.n_read(first_port), n_port = G.n_col,
                 n_block = (n_read + nodes_at_once - 1) / nodes_at_once;
     const Matrix D = differences.matrix(d_model * count, graph.n_node());
-    const Matrix G = gradients.matrix(d_model * count, n_port);
 #pragma omp parallel for schedule(dynamic)
     for (Index task = 0; task < n_block * groups.size(); ++task) {
       const GroupColumns& group = groups[task / n_block];
       const Index node = task % n_block * nodes_at_once,
                   n_node = std::min(nodes_at_once, n_read - node),
                   begin = (group.first - first) * d_model, n_value = group.count * d_model;
-      const blas::View effects(group.effects->data() + graph.edge(0, first_port), n_read, n_port,
-                               n_read);
+      const blas::View effects((group.*effects_of)->data() + graph.edge(0, first_port), n_read,
+                               n_port, n_read);
       blas::multiply_serial(blas::ConstView(D).rows(begin, n_value).cols(node, n_node),
-                            Transpose::yes, blas::ConstView(G).rows(begin, n_value), Transpose::no,
+                            Transpose::yes, G.rows(begin, n_value), Transpose::no,
                             effects.rows(node, n_node), 1, 1);
     }
   }
-
-  Index first_column_ = 0;  // of the chunk
 };
 
 EdgeGradient::EdgeGradient(const Model& model, ComputeContext context)
@@ -152,57 +115,73 @@ EdgeGradient::~EdgeGradient() = default;
 
 void EdgeGradient::run(Activations& clean, const SequenceBatch& batch,
                        std::span<const float> weights, const Matrix& replacement,
-                       std::span<const Index> group_ends, const Observer& observe,
-                       Activations* at) {
+                       std::span<const Index> group_ends, const Observer& observe) {
+  run_averaged(clean, {}, batch, weights, replacement, group_ends,
+               [&](Index group, std::span<const float> effects, std::span<const float>) {
+                 observe(group, effects);
+               });
+}
+
+void EdgeGradient::run_averaged(Activations& clean, const OtherPasses& others,
+                                const SequenceBatch& batch, std::span<const float> weights,
+                                const Matrix& replacement, std::span<const Index> group_ends,
+                                const MeanObserver& observe) {
   Workspace& w = *workspace_;
-  Activations& gradients_at = at == nullptr ? clean : *at;
   const NodeReplacement by(w.graph, w.config, replacement, batch);
-  check_count("columns of the other pass", clean.n_token(), gradients_at.n_token());
   check_count("columns of the groups", batch.n_column(),
               group_ends.empty() ? Index{0} : group_ends.back());
-  w.dlogits.matrix(w.config.d_model, batch.n_column()).zeros();
-  w.gradient.run(
-      gradients_at, batch, weights, [](const LayerGradient&) {},
-      [&](const PortGradient& port) { w.keep(port, batch); });
+  w.of_clean.clear(batch);
+  w.of_clean.add(w.gradient, clean, batch, weights);
+  w.of_others.clear(batch);
+  for (Index pass = 0; pass < others.count; ++pass) {
+    w.of_others.add(w.gradient, others.activations(pass), batch, weights);
+  }
 
   const Index most = chunk_columns(w.graph, w.config.d_model);
-  std::vector<std::vector<float>> effects;
+  std::vector<Effects> by_clean, by_others;
   std::vector<Workspace::GroupColumns> groups;
   const auto begin_of = [&](Index group) { return group == 0 ? Index{0} : group_ends[group - 1]; };
   // Whole groups together, as many as fit, or some columns of one that is too long.
   for (Index group = 0; group < group_ends.size();) {
     Index last = group;
     while (last + 1 < group_ends.size() && group_ends[last + 1] - begin_of(group) <= most) ++last;
-    effects.assign(last + 1 - group, std::vector<float>(w.graph.n_edge(), 0.0F));
+    by_clean.assign(last + 1 - group, Effects(w.graph.n_edge(), 0.0F));
+    by_others = by_clean;
     for (Index first = begin_of(group); first < group_ends[last];) {
       const Index end = std::min(first + most, group_ends[last]);
       groups.clear();
       for (Index g = group; g <= last; ++g) {
         const Index from = std::max(first, begin_of(g)), to = std::min(end, group_ends[g]);
-        if (from < to) groups.push_back({g, from, to - from, &effects[g - group]});
+        if (from < to) {
+          groups.push_back({g, from, to - from, &by_clean[g - group], &by_others[g - group]});
+        }
       }
-      w.first_column_ = first;
-      w.add(clean, gradients_at, by, first, end - first, groups);
+      w.add(clean, by, first, end - first, groups);
       first = end;
     }
-    for (Index g = group; g <= last; ++g) observe(g, effects[g - group]);
+    for (Index g = group; g <= last; ++g) {
+      Effects &first_order = by_clean[g - group], &mean = by_others[g - group];
+      for (Index edge = 0; edge < mean.size(); ++edge) {
+        mean[edge] = (mean[edge] + first_order[edge]) / static_cast<float>(others.count + 1);
+      }
+      observe(g, first_order, mean);
+    }
     group = last + 1;
   }
 }
 
-std::uint64_t EdgeGradient::bytes(const ModelConfig& config, Index n_column, int n_thread,
-                                  const Engines& engines) {
+std::uint64_t EdgeGradient::bytes(const ModelConfig& config, Index n_column, Index n_pass,
+                                  int n_thread, const Engines& engines) {
   const EdgeGraph graph(config);
   const std::uint64_t d_model = config.d_model,
                       chunk = std::min(n_column, chunk_columns(graph, config.d_model)),
-                      // Gradients before the norms, kept for all layers.
-      kept = (config.n_layer * (config.d_qkv() + d_model) + d_model) * n_column,
-                      // Of a chunk: all nodes; a layer's queries, keys and values twice; effects of
-                      // as many groups as columns, at two each at least.
-      of_chunk = (graph.n_node() + 2 * graph.n_attention_port()) * d_model * chunk +
-                 (chunk / 2 + 1) * graph.n_edge();
+                      // All nodes; a layer's queries, keys and values; both effects of as many
+                      // groups as columns, at two each at least.
+      of_chunk = (graph.n_node() + graph.n_attention_port()) * d_model * chunk +
+                 2 * (chunk / 2 + 1) * graph.n_edge();
   return HeadGradient::bytes(config, n_column, n_thread, engines) +
-         (kept + of_chunk) * sizeof(float);
+         PortGradientSum::bytes(config, n_column, 1) +
+         PortGradientSum::bytes(config, n_column, n_pass - 1) + of_chunk * sizeof(float);
 }
 
 }  // namespace headscope

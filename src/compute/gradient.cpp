@@ -51,8 +51,9 @@ struct HeadGradient::Workspace {
   Buffer dresid, dz, normalized, dnormalized, qkv, dqkv, hidden, dhidden;
   PortGradientObserver ports = {};
 
-  void show(Index layer, PortGradient::Reader reader, const Matrix& values) const {
-    if (ports) ports({layer, reader, values});
+  void show(Index layer, PortGradient::Reader reader, const Matrix& values,
+            const Matrix& computed) const {
+    if (ports) ports({layer, reader, values, computed});
   }
 
   // d = the gradient of the weighted losses with respect to the stream after the last layer.
@@ -67,7 +68,7 @@ struct HeadGradient::Workspace {
     TokenLoss loss = token_loss_with_gradient(ln, model.unembedding(), model.b_U, targets, dln,
                                               context.passes(), context.gradients());
     for (Index i = 0; i < n_predicted; ++i) dln.col(i) *= weights[i];
-    show(model.config.n_layer, PortGradient::Reader::logits, dln);
+    show(model.config.n_layer, PortGradient::Reader::logits, dln, dln);
     const Norm norm = final_norm(model);
     for_each_run(batch.predictions, [&](Index first, Index column, Index count) {
       norm.gradient(blas::ConstView(resid_final).cols(column, count),
@@ -105,7 +106,7 @@ struct HeadGradient::Workspace {
     Matrix dpre = dhidden.matrix(config.d_in(), d.n_cols);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
     layer.mlp.gradient(pre, d, dpre, dln, context.gradients());
-    show(l, PortGradient::Reader::mlp, dln);
+    show(l, PortGradient::Reader::mlp, dln, dln);
     layer.ln_2.gradient(clean.mlp_input(l), dln, d);
   }
 
@@ -116,7 +117,7 @@ struct HeadGradient::Workspace {
     Matrix dprojected = dqkv.matrix(config.d_qkv(), d.n_cols);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
     layer.attention.gradient(projected, sequences, dmixed, dprojected, dln, context.gradients());
-    show(l, PortGradient::Reader::attention, dprojected);
+    show(l, PortGradient::Reader::attention, dprojected, projected);
     layer.ln_1.gradient(clean.resid(l), dln, d);
   }
 };

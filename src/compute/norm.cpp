@@ -106,6 +106,40 @@ HEADSCOPE_VECTORISED void gradient_column(const float* x, const float* gain, con
   }
 }
 
+template <bool centred>
+HEADSCOPE_VECTORISED float standardize_column(const float* x, Index n, double epsilon, float* y) {
+  double sum = 0, squares = 0;
+  if constexpr (centred) {
+#pragma omp simd reduction(+ : sum)
+    for (Index i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
+  }
+  const double mean = sum / static_cast<double>(n);
+#pragma omp simd reduction(+ : squares)
+  for (Index i = 0; i < n; ++i) {
+    const double value = static_cast<double>(x[i]) - mean;
+    squares += value * value;
+  }
+  const double inverse_scale = 1.0 / std::sqrt(squares / static_cast<double>(n) + epsilon);
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    y[i] = static_cast<float>((static_cast<double>(x[i]) - mean) * inverse_scale);
+  }
+  return static_cast<float>(inverse_scale);
+}
+
+template <bool centred>
+HEADSCOPE_VECTORISED void unit_scale_gradient_column(const float* gain, const float* dy, Index n,
+                                                     float* dx) {
+  double sum = 0;
+  if constexpr (centred) {
+#pragma omp simd reduction(+ : sum)
+    for (Index i = 0; i < n; ++i) sum += static_cast<double>(gain[i]) * static_cast<double>(dy[i]);
+  }
+  const auto mean = static_cast<float>(sum / static_cast<double>(n));
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) dx[i] = gain[i] * dy[i] - mean;
+}
+
 const float* column_at(blas::ConstView X, Index t) {
   return X.data + t * X.stride;
 }
@@ -144,6 +178,23 @@ void Norm::gradient(blas::ConstView X, blas::ConstView dY, blas::View dX) const 
   for (Index t = 0; t < X.n_col; ++t) {
     gradient(column_at(X, t), gain_->memptr(), column_at(dY, t), X.n_row, epsilon_,
              column_at(dX, t));
+  }
+}
+
+std::vector<float> Norm::standardize(blas::ConstView X, blas::View Y) const {
+  const auto standardize = centred_ ? standardize_column<true> : standardize_column<false>;
+  std::vector<float> inverse_scales(X.n_col);
+  for_each_column(X.n_row, X.n_col, [&](Index t) {
+    inverse_scales[t] = standardize(column_at(X, t), X.n_row, epsilon_, column_at(Y, t));
+  });
+  return inverse_scales;
+}
+
+void Norm::gradient_at_unit_scale(blas::ConstView dY, blas::View dX) const {
+  const auto gradient =
+      centred_ ? unit_scale_gradient_column<true> : unit_scale_gradient_column<false>;
+  for (Index t = 0; t < dY.n_col; ++t) {
+    gradient(gain_->memptr(), column_at(dY, t), dY.n_row, column_at(dX, t));
   }
 }
 

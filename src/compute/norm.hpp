@@ -43,6 +43,12 @@ class Norm {
   /// where rms_norm leaves out mean(v). @param X, dY, dX  d_model x n.
   void gradient(blas::ConstView X, blas::ConstView dY, blas::View dX) const;
 
+  /// Y = X normalized, without gain and bias; Y may be X. @return 1 / scale of each column.
+  std::vector<float> standardize(blas::ConstView X, blas::View Y) const;
+  /// dX = v - mean(v), v = gain dY: the gradient with the scale held fixed at 1; rms_norm leaves
+  /// out mean(v). dX may be dY.
+  void gradient_at_unit_scale(blas::ConstView dY, blas::View dX) const;
+
   /// The scale of each column.
   std::vector<double> scales(blas::ConstView X) const;
   /// With scales held fixed, u . norm(x) = direction . x / scale + u . bias. @return direction.

@@ -34,7 +34,7 @@ class TaskTemplates : public testing::Test {
     tokenizer_.emplace(Tokenizer::from_directory(test::shared_data + "/tokenizer"));
   }
   std::vector<TemplatePair> pairs(const std::string& name, std::uint64_t seed = 0) const {
-    return template_pairs(task_template(name), *tokenizer_, n_pair_made, seed);
+    return template_pairs(task_template(name), *tokenizer_, {.n_pair = n_pair_made, .seed = seed});
   }
   std::size_t n_token(const std::string& text) const { return tokenizer_->encode(text).ids.size(); }
   std::optional<Tokenizer> tokenizer_;
@@ -142,6 +142,19 @@ TEST_F(TaskTemplates, SubjectAndVerbAgreeAcrossAnAttractorOfTheOtherNumber) {
   EXPECT_EQ(task_template("sva").relation, "nsubj");
 }
 
+TEST_F(TaskTemplates, PairsOfOneLengthHaveTheSameNumberOfTokens) {
+  for (const TaskTemplate& task : task_templates()) {
+    const std::vector<TemplatePair> made =
+        template_pairs(task, *tokenizer_, {.n_pair = 100, .one_length = true});
+    EXPECT_EQ(std::set<TemplatePair>(made.begin(), made.end()).size(), 100U) << task.name;
+    const std::size_t length = n_token(made.front().prefix + made.front().good);
+    for (const TemplatePair& pair : made) {
+      EXPECT_EQ(n_token(pair.prefix + pair.good), length) << task.name << pair.prefix;
+      EXPECT_EQ(n_token(pair.prefix + pair.bad), length) << task.name << pair.prefix;
+    }
+  }
+}
+
 TEST(TaskTemplate, TokenizersThatWriteDigitsApartGetTens) {
   const std::string folder = test::shared_data + "/models/smollm2-135m";
   if (!std::filesystem::exists(folder + "/tokenizer.json")) {
@@ -150,7 +163,7 @@ TEST(TaskTemplate, TokenizersThatWriteDigitsApartGetTens) {
   const Tokenizer tokenizer = Tokenizer::from_directory(folder);
   const std::regex years(R"(year (\d\d)(\d)(\d)\b.* year (\d\d)$)");
   for (const TemplatePair& pair :
-       template_pairs(task_template("greater_than"), tokenizer, n_pair_made, 0)) {
+       template_pairs(task_template("greater_than"), tokenizer, {.n_pair = n_pair_made})) {
     std::smatch found;
     ASSERT_TRUE(std::regex_search(pair.prefix, found, years)) << pair.prefix;
     EXPECT_GT(std::stoi(pair.good), std::stoi(found[2]));
@@ -174,6 +187,9 @@ TEST(TaskTemplate, ErrorsNameWhatIsMissing) {
   EXPECT_THAT(
       error_of({"tasks", "gendered_pronoun", "--pairs", "1000000"}),
       HasSubstr("the different pairs of gendered_pronoun with this tokenizer, got 1000000"));
+  EXPECT_THAT(error_of({"tasks", "gendered_pronoun", "--pairs", "1000000", "--one-length"}),
+              HasSubstr("the different pairs of gendered_pronoun of one length with this "
+                        "tokenizer, got 1000000"));
   EXPECT_EQ(error_of({"tasks", "ioi", "--tokenizer", HEADSCOPE_TEST_DATA "/tokenizer"}),
             "headscope: ioi: expected at least 2 names of one token in the tokenizer, got 0 of "
             "40\n");

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -50,24 +51,33 @@ void TemplateWords::refuse(const std::string& problem) const {
 }
 
 std::vector<TemplatePair> template_pairs(const TaskTemplate& task, const Tokenizer& tokenizer,
-                                         std::uint64_t n_pair, std::uint64_t seed) {
-  const PairMaker make = task.maker(TemplateWords(tokenizer, task.name));
-  std::vector<TemplatePair> pairs;
+                                         const PairSelection& selection) {
+  const TemplateWords words(tokenizer, task.name);
+  const PairMaker make = task.maker(words);
+  std::map<std::size_t, std::vector<TemplatePair>> by_length;  // in tokens; 0 where all are wanted
   std::set<TemplatePair> known;
   std::uint64_t n_known = 0;  // drawn since the last new pair
-  for (std::uint64_t i = 0; pairs.size() < n_pair && n_known < 1000 + 10 * pairs.size(); ++i) {
-    Draws draws(CounterRandom(seed, i));
+  for (std::uint64_t i = 0; n_known < 1000 + 10 * known.size(); ++i) {
+    Draws draws(CounterRandom(selection.seed, i));
     TemplatePair pair = make(draws);
     const bool is_new = known.insert(pair).second;
     n_known = is_new ? 0 : n_known + 1;
-    if (is_new) pairs.push_back(std::move(pair));
+    if (!is_new) continue;
+    std::size_t length = 0;
+    if (selection.one_length) {
+      length = words.n_token(pair.prefix + pair.good);
+      if (words.n_token(pair.prefix + pair.bad) != length) continue;
+    }
+    std::vector<TemplatePair>& pairs = by_length[length];
+    pairs.push_back(std::move(pair));
+    if (pairs.size() == selection.n_pair) return pairs;
   }
-  if (pairs.size() < n_pair) {
-    throw OptionError("--pairs", "expected at most about " + std::to_string(pairs.size()) +
-                                     ", the different pairs of " + task.name +
-                                     " with this tokenizer, got " + std::to_string(n_pair));
-  }
-  return pairs;
+  std::size_t most = 0;
+  for (const auto& [length, pairs] : by_length) most = std::max(most, pairs.size());
+  throw OptionError("--pairs", "expected at most about " + std::to_string(most) +
+                                   ", the different pairs of " + task.name +
+                                   (selection.one_length ? " of one length" : "") +
+                                   " with this tokenizer, got " + std::to_string(selection.n_pair));
 }
 
 std::string json_line(const TaskTemplate& task, const TemplatePair& pair) {

@@ -73,11 +73,19 @@ const std::vector<TaskTemplate>& task_templates();
 /// @throws OptionError naming all, if there is none of this name.
 const TaskTemplate& task_template(const std::string& name);
 
-/// Different pairs in random order.
+/// Which pairs of a template are wanted.
+struct PairSelection {
+  std::uint64_t n_pair = 200;
+  std::uint64_t seed = 0;
+  bool one_length = false;  ///< all sides of all pairs have the same number of tokens
+};
+
+/// Different pairs in random order; those of one length are of the length of which enough are found
+/// first.
 /// @throws DataError if the tokenizer has too few of the words.
 /// @throws OptionError if 1,000 draws, and ten more for each pair found, give no new one.
 std::vector<TemplatePair> template_pairs(const TaskTemplate& task, const Tokenizer& tokenizer,
-                                         std::uint64_t n_pair, std::uint64_t seed);
+                                         const PairSelection& selection);
 
 /// One pair as TaskFiles reads it, without the line's end.
 std::string json_line(const TaskTemplate& task, const TemplatePair& pair);
