@@ -6,17 +6,16 @@ case ${1:-} in
   -h | --help | '') sed -n '2,/^set/{/^set/d;s/^# //;p}' "$0"; exit 0 ;;
 esac
 
-# Beginnings of the functions' names in the disassembly; normalize_column is inlined into the loop of layer_norm over columns.
+# Parts of the functions' names in the disassembly.
 functions=(
   'headscope::maximum('
   'headscope::exponentiate('
   'headscope::scale('
-  'for_each_column<headscope::layer_norm('
+  'normalize_column<'
   'activate_column<'
-  'activation_gradient_column<'
-  'layer_norm_gradient_column('
-  'activation_difference_column<'
-  'layer_norm_difference_column('
+  'gate_column<'
+  'difference_column<' # of norms, activations and gates, as the next
+  'gradient_column<'
 )
 # A line a function: how many instructions compute with four floats at once, and its name.
 counts=$(aarch64-linux-gnu-objdump -d -C --no-show-raw-insn "$@" | awk '

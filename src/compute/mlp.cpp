@@ -34,12 +34,19 @@ HEADSCOPE_VECTORISED void gate_gradient_column(const float* gate, const float* b
                                                float* d) {
   const float* const up = gate + n;
   float* const d_up = d + n;
+  if (bias == nullptr) {
 #pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    const float g = bias == nullptr ? gate[i] : gate[i] + bias[i];
-    const float u = bias == nullptr ? up[i] : up[i] + bias[n + i];
-    d_up[i] = d[i] * Functions::value(g);
-    d[i] = d[i] * u * Functions::slope(g);
+    for (Index i = 0; i < n; ++i) {
+      d_up[i] = d[i] * Functions::value(gate[i]);
+      d[i] = d[i] * up[i] * Functions::slope(gate[i]);
+    }
+  } else {
+#pragma omp simd
+    for (Index i = 0; i < n; ++i) {
+      const float g = gate[i] + bias[i];
+      d_up[i] = d[i] * Functions::value(g);
+      d[i] = d[i] * (up[i] + bias[n + i]) * Functions::slope(g);
+    }
   }
 }
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <random>
 
 #include "support/double_reference.hpp"
 #include "support/operands.hpp"
@@ -70,6 +72,40 @@ TEST_P(Int16Test, KernelsGiveTheSameNumbers) {
   }
 }
 
+// Whether all numbers have the same bits; NaN equals NaN.
+bool same_bits(const Matrix& a, const Matrix& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](float x, float y) {
+    return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) ||
+           (std::isnan(x) && std::isnan(y));
+  });
+}
+
+// Random shapes: every remainder of columns, outputs and inputs that a kernel treats apart. Among
+// normal values zeros, tiny, huge, infinite and undefined ones; sums are overwritten and added to.
+TEST_P(Int16Test, KernelsGiveTheSameBitsForAnyShapeAndValues) {
+  std::mt19937_64 generator(7);
+  const auto up_to = [&](Index most) { return 1 + generator() % most; };
+  constexpr std::array extremes{0.0F, -0.0F, 1e-42F, -1e-20F, 3e4F, -1e30F, 3e38F, INFINITY, NAN};
+  const Int16Products portable(Int16Kernel::portable);
+  for (int repeat = 0; repeat < 60; ++repeat) {
+    const Index n_out = up_to(80), n_in = up_to(repeat % 3 == 0 ? 700 : 40), n = up_to(40);
+    Normal normal(generator());
+    Matrix W = normal.matrix(n_out, n_in), X = normal.matrix(n_in, n);
+    for (Index i = 0; i < (repeat % 2) * up_to(8); ++i) {
+      Matrix& either = i % 2 == 0 ? X : W;
+      either(generator() % either.n_elem) = extremes[generator() % extremes.size()];
+    }
+    X.col(generator() % n).fill(extremes[generator() % extremes.size()]);
+    const Operand x = columns_of(X, int16_), w = outputs_of(W, Transpose::no, int16_);
+    Matrix Y(n_out, n), expected(n_out, n);
+    for (const bool add : {false, true}) {
+      int16_.multiply({x}, {w}, n_in, Y, add);
+      portable.multiply({x}, {w}, n_in, expected, add);
+      EXPECT_TRUE(same_bits(Y, expected)) << n_out << " x " << n_in << " x " << n << ", " << add;
+    }
+  }
+}
+
 // A column a thousand times as large as the others would leave them eight bits if all shared a
 // scale by the largest number.
 TEST_P(Int16Test, OutliersCostNothing) {
@@ -124,13 +160,13 @@ TEST_P(Int16Test, WritesAViewAndNothingBesideIt) {
 }
 
 std::string int16_test_name(const testing::TestParamInfo<Int16Kernel>& test) {
-  constexpr std::array names{"portable", "avx2", "avx_vnni", "avx512_vnni"};
+  constexpr std::array names{"portable", "avx2", "avx_vnni", "avx512_vnni", "neon"};
   return names[static_cast<std::size_t>(test.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Int16Test,
                          testing::Values(Int16Kernel::portable, Int16Kernel::avx2,
-                                         Int16Kernel::avx_vnni, Int16Kernel::avx512_vnni),
+                                         Int16Kernel::avx_vnni, Int16Kernel::avx512_vnni, Int16Kernel::neon),
                          int16_test_name);
 
 }  // namespace

@@ -114,6 +114,8 @@ Kernel kernel_of(Int16Kernel kernel) {
   if (kernel == Int16Kernel::avx2) return multiply_avx2;
   if (kernel == Int16Kernel::avx_vnni) return multiply_avx_vnni;
   if (kernel == Int16Kernel::avx512_vnni) return multiply_avx512_vnni;
+#elif defined(__aarch64__)
+  if (kernel == Int16Kernel::neon) return multiply_neon;
 #endif
   static_cast<void>(kernel);
   return multiply_portable;
@@ -141,6 +143,9 @@ const std::vector<Int16Kernel>& int16_kernels() {
     if (processor.avx2) found.push_back(Int16Kernel::avx2);
     if (processor.avx_vnni) found.push_back(Int16Kernel::avx_vnni);
     if (processor.avx512_vnni) found.push_back(Int16Kernel::avx512_vnni);
+#if defined(__aarch64__)
+    found.push_back(Int16Kernel::neon);  // every such processor has it
+#endif
     return found;
   }();
   return kernels;

@@ -12,6 +12,7 @@ enum class Int16Kernel {
   avx2,         ///< `vpmaddwd`
   avx_vnni,     ///< `vpdpwssd`, 256 bits
   avx512_vnni,  ///< `vpdpwssd`, 512 bits
+  neon,         ///< `smlal`
 };
 /// Those that this processor and operating system have, best last.
 const std::vector<Int16Kernel>& int16_kernels();

@@ -41,6 +41,8 @@ void multiply_portable(const Group& g, float* y, Index stride, bool add);
 void multiply_avx2(const Group& g, float* y, Index stride, bool add);
 void multiply_avx_vnni(const Group& g, float* y, Index stride, bool add);
 void multiply_avx512_vnni(const Group& g, float* y, Index stride, bool add);
+#elif defined(__aarch64__)
+void multiply_neon(const Group& g, float* y, Index stride, bool add);
 #endif
 
 }  // namespace headscope::int16
