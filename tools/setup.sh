@@ -19,7 +19,7 @@ if [ "${1:-test}" != build ]; then
 fi
 
 [ "${1:-test}" != thorough ] || packages+=(slurmctld slurmd slurm-client munge debootstrap python3-venv
-  clang-16 libclang-rt-16-dev libomp-16-dev)
+  clang-16 libclang-rt-16-dev libomp-16-dev g++-aarch64-linux-gnu qemu-user)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -106,6 +106,20 @@ TEST_P(Int16Test, KernelsGiveTheSameBitsForAnyShapeAndValues) {
   }
 }
 
+// Shards of a run may be computed by several processors.
+TEST_P(Int16Test, ProductHasTheSameBitsOnEveryProcessor) {
+  std::minstd_rand generator;  // whose numbers the C++ standard states
+  const auto numbers = [&](Index n_row, Index n_col) {
+    Matrix values(n_row, n_col);
+    for (float& value : values) value = static_cast<float>(generator()) * 0x1p-30F - 1;
+    return values;
+  };
+  const Matrix W = numbers(75, 533), X = numbers(533, 49);
+  std::uint32_t hash = 0;
+  for (const float y : product(W, X, int16_)) hash = 31 * hash + std::bit_cast<std::uint32_t>(y);
+  EXPECT_EQ(hash, 2866406295U);
+}
+
 // A column a thousand times as large as the others would leave them eight bits if all shared a
 // scale by the largest number.
 TEST_P(Int16Test, OutliersCostNothing) {
@@ -166,7 +180,8 @@ std::string int16_test_name(const testing::TestParamInfo<Int16Kernel>& test) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Int16Test,
                          testing::Values(Int16Kernel::portable, Int16Kernel::avx2,
-                                         Int16Kernel::avx_vnni, Int16Kernel::avx512_vnni, Int16Kernel::neon),
+                                         Int16Kernel::avx_vnni, Int16Kernel::avx512_vnni,
+                                         Int16Kernel::neon),
                          int16_test_name);
 
 }  // namespace

@@ -8,7 +8,7 @@
 /// instruction set.
 ///
 /// A column's inputs lie side by side. Outputs lie 16 by 16; of these, two inputs of an output side
-/// by side, then those of the next output. Inputs are padded with zeros to a multiple of 32. Each
+/// by side, then those of the next output. An odd number of inputs is padded with a zero. Each
 /// column and output has one scale for each group of `group` inputs: a group's product is a 32-bit
 /// integer times both scales. Scales of outputs lie 16 by 16 too.
 namespace headscope::int16 {
