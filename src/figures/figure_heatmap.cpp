@@ -17,6 +17,8 @@ namespace {
 constexpr double largest_cell = 26;
 // A figure with smaller cells, or labels cut to less, takes two columns.
 constexpr double least_cell = 9;
+// Rows of a map higher than wide, if there is room; its cells may be wider.
+constexpr double least_row = 1.2 * text_size;
 constexpr double bar_gap = 10, bar_width = 10;
 constexpr double longest_category = 120, highest_page = 800;
 // Above this many cells in all panels, pixel images are smaller than a box per cell.
@@ -112,9 +114,7 @@ bool has_own_scales(const Heatmap& heatmap) {
 Page lay_out(const Heatmap& heatmap, double page_width) {
   const Shape& shape = heatmap.panels.front().values.shape;
   const auto rows = static_cast<double>(shape[0]), columns = static_cast<double>(shape[1]);
-  // Square cells, unless they would make a thin strip.
   const double ratio = std::clamp(columns / rows, 1.0 / 3, 3.0), longest = std::max(rows, columns);
-  const bool square = ratio == columns / rows;
   Page page;
   page.n_panel = heatmap.panels.size();
   // A label for each row needs large panels.
@@ -124,16 +124,18 @@ Page lay_out(const Heatmap& heatmap, double page_width) {
   page.n_column = grid_columns(page.n_panel, ratio, 1, most_columns);
   const double page_room = page_width / static_cast<double>(page.n_column);
   const auto n_row = static_cast<double>((page.n_panel + page.n_column - 1) / page.n_column);
-  const double room = std::min({longest > 30 ? 480.0 : 340.0, page_room, highest_page / n_row});
-  const double width = std::min(square ? room / longest : page_room / columns, largest_cell);
-  const double height = std::min(room / (square ? longest : rows), largest_cell);
+  const double highest = std::min(longest > 30 ? 480.0 : 340.0, highest_page / n_row);
+  const double room = std::min(highest, page_room);
+  // A map that is as wide as the page gets rows as high as their numbers.
+  double height = std::min({std::max(room / rows, least_row), highest / rows, largest_cell});
+  double width = std::min(page_room / columns, largest_cell);
+  const bool square = columns >= rows && columns <= 3 * rows;
+  if (square) width = height = std::min(room / columns, height);
   page.panel_width = columns * width;
   page.panel_height = rows * height;
   page.x = labelled_x_axis(heatmap.column_title, heatmap.column_labels, shape[1], width);
   page.y = labelled_y_axis(heatmap.row_title, heatmap.row_labels, shape[0], height);
-  std::vector<std::string> titles;
-  for (const HeatmapPanel& panel : heatmap.panels) titles.push_back(panel.title);
-  page.make_room_for_titles(titles);
+  page.make_room_for_titles(heatmap.panels);
   page.x.outer = page.y.outer = true;
   const bool categorical = heatmap.scale == ColourScale::categorical;
   if (!categorical) page.key_title = heatmap.value_title;

@@ -101,7 +101,13 @@ struct Page {
 
   /// Leaves room above each panel for its title, of at most two lines. To be called once the
   /// panels' width is known.
-  void make_room_for_titles(const std::vector<std::string>& titles);
+  template <typename Panel>
+  void make_room_for_titles(const std::vector<Panel>& panels) {
+    title_lines = 0;
+    for (const Panel& each : panels) {
+      title_lines = std::max(title_lines, title_line_count(each.title));
+    }
+  }
   Rectangle panel(std::size_t index) const;
   /// The smallest rectangle around all panels.
   Rectangle panels() const;
@@ -119,6 +125,8 @@ struct Page {
   double key_title_width() const;
 
  private:
+  /// Lines of a title above a panel, 0 to 2.
+  std::size_t title_line_count(const std::string& title) const;
   std::size_t n_row() const { return (n_panel + n_column - 1) / n_column; }
   double grid_width() const;
   double grid_height() const;
