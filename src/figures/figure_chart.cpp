@@ -248,7 +248,7 @@ class ChartWriter {
 
   // Counts as 10k, 10M.
   static std::string format(const Range& range) {
-    return range.log && range.low >= 1 ? "'%.0s%c'" : "'% h'";
+    return range.log && range.low >= 1 ? "'%.0s%c'" : number_format;
   }
 
   std::string add_block(const std::string& block) {

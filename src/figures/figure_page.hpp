@@ -31,16 +31,20 @@ std::vector<std::string> wrap_text(std::string_view text, double size, double wi
 /// gnuplot's expression for these lines; empty if there are none.
 std::string gnuplot_lines(const std::vector<std::string>& lines);
 
+/// As `set format` takes it. With gnuplot's default, a range that ends close to 0 has ticks of many
+/// zeros.
+inline constexpr const char* number_format = "'% .6h'";
+
 struct Page;
 
 /// Title, ticks and labels of an axis.
 struct Axis {
   std::string title;
-  std::string ticks = "autofreq";  ///< as `set xtics` takes them
-  bool named = false;              ///< has its own labels, shown on every panel
-  bool outer = false;              ///< labels are shown at the outer panels alone
-  double extent = 0;               ///< pixels the tick labels take across the axis
-  std::string format = "'% h'";    ///< of numbers
+  std::string ticks = "autofreq";      ///< as `set xtics` takes them
+  bool named = false;                  ///< has its own labels, shown on every panel
+  bool outer = false;                  ///< labels are shown at the outer panels alone
+  double extent = 0;                   ///< pixels the tick labels take across the axis
+  std::string format = number_format;  ///< of numbers
 };
 
 /// Pixels after which a label is cut.
