@@ -2,11 +2,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "headscope/random.hpp"
 #include "paths/results.hpp"
 #include "random_draws.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -88,8 +88,9 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   const Array& composition = all.group("circuits").variable("composition").values;
   const std::size_t n_task = group.dimension("task").size();
   Array correlation({n_task, n_kind}, std::nan("")), p = correlation;
-  double sum = 0;
+  double sum = 0, largest = -2;
   std::size_t n_counted = 0;
+  std::string largest_on;
   std::vector<double> chance(settings.n_bootstrap, 0);
   // Alike for all tasks and kinds, which are tested together.
   std::vector<HeadLabels> labels;
@@ -107,6 +108,11 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
       if (counts) {
         sum += found;
         ++n_counted;
+      }
+      if (counts && found > largest) {
+        largest = found;
+        largest_on = task_name(group, task) + " by " +
+                     std::vector<std::string>{"queries", "keys", "values"}[kind];
       }
       std::uint64_t n_as_large = 0;
       for (std::uint64_t i = 0; i < settings.n_bootstrap; ++i) {
@@ -147,13 +153,7 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   if (samples.size() < least_resamples) samples.clear();
   claim.effect = percentile_estimate(effect, std::move(samples));
   claim.verdict = verdict_of(claim.effect, Side::above, 0);
-  const auto best = std::ranges::max_element(
-      correlation.values, {}, [](double value) { return std::isnan(value) ? -2.0 : value; });
-  const std::vector<std::size_t> place =
-      unravelled(static_cast<std::size_t>(best - correlation.values.begin()), correlation.shape);
-  claim.evidence = "The correlation is largest, " + decimals(*best, 2) + ", on " +
-                   spaced(group.labels("task")[place[0]]) + " by " +
-                   std::vector<std::string>{"queries", "keys", "values"}[place[1]] +
+  claim.evidence = "The correlation is largest, " + decimals(largest, 2) + ", on " + largest_on +
                    ". Heads are permuted at random within their layers, in the same way for all "
                    "tasks and for queries, keys and values. So differences between layers and "
                    "heads shared by edges do not count.";

@@ -349,24 +349,36 @@ std::optional<Figure> first_order_exact_figure(const ResultsGroup& group,
                        .own_axes = true}};
 }
 
-Figure paths_composition_figure(const ResultsGroup& group) {
+/// Nothing where no task that the model is shown to do has a correlation.
+std::optional<Figure> paths_composition_figure(const ResultsGroup& group) {
+  if (!group.has("composition_correlation")) return std::nullopt;
   const Array& correlation = group.values("composition_correlation");
   const std::vector<std::string> kinds{"by queries", "by keys", "by values"};
+  std::vector<std::string> tasks;
   std::vector<Series> series;
-  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-    series.push_back(Series::line(kinds[kind], correlation.at_last(kind).values));
-    series.back().style = Series::Style::points;
+  for (const std::string& kind : kinds) series.push_back(Series::points(kind));
+  for (std::size_t task = 0; task < correlation.shape[0]; ++task) {
+    if (group.values("can_do")(task) == 0) continue;
+    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+      if (std::isnan(correlation(task, kind))) continue;
+      series[kind].add(static_cast<double>(tasks.size()), correlation(task, kind));
+    }
+    tasks.push_back(task_name(group, task));
   }
-  return {.name = "paths_composition",
-          .group = group.name,
-          .title = "Composition in the weights against edges on tasks",
-          .caption =
-              "Spearman's rank correlation, over edges from a head to a head of a later layer, "
-              "between composition measured in the weights and the size of the edge's integrated "
-              "effect on the task's margin.",
-          .source = "Elhage et al. 2021; Hanna et al. 2024",
-          .content = rows_chart("task", "rank correlation", spaced(group.labels("task")),
-                                std::move(series), {{"none", 0}})};
+  if (std::ranges::all_of(series, [](const Series& each) { return each.x.empty(); })) {
+    return std::nullopt;
+  }
+  return Figure{
+      .name = "paths_composition",
+      .group = group.name,
+      .title = "Composition in the weights against edges on tasks",
+      .caption =
+          "Spearman's rank correlation, over edges from a head to a head of a later layer, "
+          "between composition measured in the weights and the size of the edge's integrated "
+          "effect on the task's margin. Left out are tasks that the model is not shown to do.",
+      .source = "Elhage et al. 2021; Hanna et al. 2024",
+      .content = rows_chart("task", "rank correlation", std::move(tasks), std::move(series),
+                            {{"none", 0}})};
 }
 
 }  // namespace
@@ -384,7 +396,7 @@ std::vector<Figure> paths_figures(const Results& results) {
     figures.push_back(faithfulness_figure(group, tasks));
     if (auto figure = first_order_exact_figure(group, tasks)) figures.push_back(*std::move(figure));
   }
-  if (group.has("composition_correlation")) figures.push_back(paths_composition_figure(group));
+  if (auto figure = paths_composition_figure(group)) figures.push_back(*std::move(figure));
   return figures;
 }
 

@@ -5,6 +5,7 @@
 #include "head_figures.hpp"
 #include "headscope/figure.hpp"
 #include "pruning/results.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -33,6 +34,8 @@ Figure ablation_figure(const ResultsGroup& group) {
   }
   const std::vector<std::string>& ablations = group.labels("ablation");
   for (std::size_t ablation = 0; ablation < ablations.size(); ++ablation) {
+    // Without donors nothing is resampled.
+    if (finite_values(increase.values.part(ablation).values).empty()) continue;
     map.panels.push_back(
         {ablations[ablation], increase.values.part(ablation), unsure.part(ablation)});
   }
@@ -42,7 +45,8 @@ Figure ablation_figure(const ResultsGroup& group) {
           .title = "Loss increase when one head is ablated",
           .caption =
               "Mean loss with one head ablated minus the loss of the whole model, nats per token; "
-              "each kind of ablation has its own scale. A dot marks a head whose 95 % interval "
+              "kinds of ablation that differ much in size have a scale each. A dot marks a head "
+              "whose 95 % interval "
               "includes zero. The scale is centred at zero if ablating some head lowers the loss.",
           .source = michel,
           .content = std::move(map)};

@@ -52,7 +52,13 @@ class Deviances {
       add(fits_.divergence[step], uniform, has_all_, -1, 1);
     }
     for (std::size_t step = 0; step < n_score_step; ++step) {
+      const std::size_t first = values.size();
       add(fits_.divergence_beyond[step], beyond, has_beyond_, -1, 1);
+      if (step != static_cast<std::size_t>(ScoreStep::sink)) continue;
+      // Beyond the sink this model is uniform attention: 0 but for rounding.
+      for (std::size_t i = first; i < values.size(); ++i) {
+        if (!std::isnan(values[i])) values[i] = 0;
+      }
     }
     const Array& full = fits_.divergence_beyond[static_cast<std::size_t>(ScoreStep::full)];
     for (std::size_t family = 0; family < fits_.families.size(); ++family) {

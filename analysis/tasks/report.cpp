@@ -114,12 +114,20 @@ std::string tasks_found(const ResultsGroup& group) {
   const std::string text =
       "The model is shown to do " + std::to_string(n_shown) + " of " + count_text(n_task, "task");
   if (n_task_of_head.empty()) return text + ".";
-  const auto most =
-      std::ranges::max_element(n_task_of_head, {}, [](const auto& count) { return count.second; });
-  return text + "; " + std::to_string(most->second) +
-         (most->second == 1 ? " task needs " : " tasks need ") +
-         head_text(most->first, group.dimension("head").size()) +
-         ", and no other head is needed by more tasks.";
+  constexpr std::size_t most_named = 3;
+  const std::size_t most = std::ranges::max_element(n_task_of_head, {}, [](const auto& count) {
+                             return count.second;
+                           })->second;
+  std::vector<Index> heads;
+  for (const auto& [head_index, count] : n_task_of_head) {
+    if (count == most) heads.push_back(head_index);
+  }
+  const std::size_t n_head = group.dimension("head").size();
+  return text + "; " +
+         first_joined(heads, most_named,
+                      [&](Index head_index) { return head_text(head_index, n_head); }) +
+         (heads.size() == 1 ? " is needed by " : " are each needed by ") +
+         count_text(most, "task") + ", more than any other head.";
 }
 
 double total(const ResultsGroup& group, const char* variable) {

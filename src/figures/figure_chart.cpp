@@ -198,9 +198,7 @@ class ChartWriter {
       page_.panel_width = std::min(page_.panel_width, highest_panel / ratio);
       page_.panel_height = ratio * page_.panel_width;
     }
-    std::vector<std::string> titles;
-    for (const ChartPanel& panel : chart_.panels) titles.push_back(panel.title);
-    page_.make_room_for_titles(titles);
+    page_.make_room_for_titles(chart_.panels);
     if (chart_.horizontal) {
       lay_out_rows();
     } else {
@@ -250,7 +248,7 @@ class ChartWriter {
 
   // Counts as 10k, 10M.
   static std::string format(const Range& range) {
-    return range.log && range.low >= 1 ? "'%.0s%c'" : "'% h'";
+    return range.log && range.low >= 1 ? "'%.0s%c'" : number_format;
   }
 
   std::string add_block(const std::string& block) {

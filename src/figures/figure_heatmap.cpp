@@ -17,8 +17,12 @@ namespace {
 constexpr double largest_cell = 26;
 // A figure with smaller cells, or labels cut to less, takes two columns.
 constexpr double least_cell = 9;
+// Rows of a map higher than wide, if there is room; its cells may be wider.
+constexpr double least_row = 1.2 * text_size;
 constexpr double bar_gap = 10, bar_width = 10;
 constexpr double longest_category = 120, highest_page = 800;
+constexpr double key_row = 1.5 * text_size;
+constexpr std::size_t first_key_tag = 11;  // of objects and labels; below are the panels' own
 // Above this many cells in all panels, pixel images are smaller than a box per cell.
 constexpr std::size_t most_boxes = 1000;
 
@@ -108,13 +112,23 @@ bool has_own_scales(const Heatmap& heatmap) {
   return most > most_times * least;
 }
 
+std::set<std::size_t> present_categories(const Heatmap& heatmap) {
+  std::set<std::size_t> present;
+  for (const HeatmapPanel& panel : heatmap.panels) {
+    for (const double value : panel.values.values) {
+      if (value >= 0 && value < static_cast<double>(heatmap.categories.size())) {
+        present.insert(static_cast<std::size_t>(value));
+      }
+    }
+  }
+  return present;
+}
+
 /// @param page_width  room for all panels beside each other.
 Page lay_out(const Heatmap& heatmap, double page_width) {
   const Shape& shape = heatmap.panels.front().values.shape;
   const auto rows = static_cast<double>(shape[0]), columns = static_cast<double>(shape[1]);
-  // Square cells, unless they would make a thin strip.
   const double ratio = std::clamp(columns / rows, 1.0 / 3, 3.0), longest = std::max(rows, columns);
-  const bool square = ratio == columns / rows;
   Page page;
   page.n_panel = heatmap.panels.size();
   // A label for each row needs large panels.
@@ -124,16 +138,18 @@ Page lay_out(const Heatmap& heatmap, double page_width) {
   page.n_column = grid_columns(page.n_panel, ratio, 1, most_columns);
   const double page_room = page_width / static_cast<double>(page.n_column);
   const auto n_row = static_cast<double>((page.n_panel + page.n_column - 1) / page.n_column);
-  const double room = std::min({longest > 30 ? 480.0 : 340.0, page_room, highest_page / n_row});
-  const double width = std::min(square ? room / longest : page_room / columns, largest_cell);
-  const double height = std::min(room / (square ? longest : rows), largest_cell);
+  const double highest = std::min(longest > 30 ? 480.0 : 340.0, highest_page / n_row);
+  const double room = std::min(highest, page_room);
+  // A map that is as wide as the page gets rows as high as their numbers.
+  double height = std::min({std::max(room / rows, least_row), highest / rows, largest_cell});
+  double width = std::min(page_room / columns, largest_cell);
+  const bool square = columns >= rows && columns <= 3 * rows;
+  if (square) width = height = std::min(room / columns, height);
   page.panel_width = columns * width;
   page.panel_height = rows * height;
   page.x = labelled_x_axis(heatmap.column_title, heatmap.column_labels, shape[1], width);
   page.y = labelled_y_axis(heatmap.row_title, heatmap.row_labels, shape[0], height);
-  std::vector<std::string> titles;
-  for (const HeatmapPanel& panel : heatmap.panels) titles.push_back(panel.title);
-  page.make_room_for_titles(titles);
+  page.make_room_for_titles(heatmap.panels);
   page.x.outer = page.y.outer = true;
   const bool categorical = heatmap.scale == ColourScale::categorical;
   if (!categorical) page.key_title = heatmap.value_title;
@@ -149,7 +165,7 @@ Page lay_out(const Heatmap& heatmap, double page_width) {
     return page;
   }
   page.key_height = std::max(std::clamp(page.panels().height, 90.0, 240.0),
-                             1.5 * text_size * static_cast<double>(heatmap.categories.size() + 1));
+                             key_row * static_cast<double>(present_categories(heatmap).size()));
   page.key_width =
       bar_gap + bar_width + 8 + page.key_title_width() +
       (categorical ? label_width(heatmap.categories, 34)
@@ -195,29 +211,45 @@ std::string own_scale(const Heatmap& heatmap, const Page& page, std::size_t inde
          range_text(colour_range(heatmap, std::span(heatmap.panels).subspan(index, 1)));
 }
 
-// Key entries of the categories that occur.
-std::string category_key(const Heatmap& heatmap) {
-  std::set<std::size_t> present;
-  for (const HeatmapPanel& panel : heatmap.panels) {
-    for (const double value : panel.values.values) {
-      if (value >= 0) present.insert(static_cast<std::size_t>(value));
-    }
-  }
+// The categories that occur, as objects and labels: gnuplot's key leaves out entries below a low
+// panel.
+void add_category_key(const Heatmap& heatmap, const Page& page, PanelScript& script) {
+  constexpr double box_width = 12, box_height = 9;
   const std::vector<std::string> colours = category_colours(heatmap.categories);
-  std::string entries;
-  for (const std::size_t category : present) {
-    if (category >= colours.size()) continue;
-    entries += ", \\\n  keyentry with boxes fillstyle solid noborder fillcolor rgb '" +
-               colours[category] + "' title " +
-               gnuplot_string(fit_text(heatmap.categories[category], text_size, longest_category));
+  const double left = page.panels().right() + bar_gap;
+  double middle = page.panels().y + key_row / 2;
+  std::size_t tag = first_key_tag;
+  for (const std::size_t category : present_categories(heatmap)) {
+    const std::string number = std::to_string(tag++);
+    const auto at = [&](double x, double y) {
+      return "screen " + page.across(x) + ", screen " + page.up(page.height() - y);
+    };
+    script.add("set object " + number + " rectangle from " + at(left, middle + box_height / 2) +
+               " to " + at(left + box_width, middle - box_height / 2) +
+               " front fillstyle solid noborder fillcolor rgb '" + colours[category] + "'");
+    script.add("set label " + number + " " +
+               gnuplot_string(fit_text(heatmap.categories[category], text_size, longest_category)) +
+               " at " + at(left + box_width + 6, middle) + " left");
+    middle += key_row;
   }
-  return entries;
+}
+
+void remove_category_key(const Heatmap& heatmap, PanelScript& script) {
+  for (std::size_t i = 0; i < present_categories(heatmap).size(); ++i) {
+    const std::string number = std::to_string(first_key_tag + i);
+    script.add("unset object " + number);
+    script.add("unset label " + number);
+  }
 }
 
 void add_group_lines(const Shape& shape, std::size_t group, PanelScript& script) {
+  // Many lines would hide the cells between them.
+  constexpr std::size_t most_strong_lines = 16;
+  const char* const style = std::max(shape[0], shape[1]) / group > most_strong_lines
+                                ? " nohead front linewidth 0.3 linecolor rgb '#bbbbbb'"
+                                : " nohead front linewidth 0.6 linecolor rgb '#888888'";
   const auto line = [&](const std::string& from, const std::string& to) {
-    script.add("set arrow from " + from + " to " + to +
-               " nohead front linewidth 0.6 linecolor rgb '#888888'");
+    script.add("set arrow from " + from + " to " + to + style);
   };
   for (std::size_t row = group; row < shape[0]; row += group) {
     const std::string at = gnuplot_number(static_cast<double>(row) - 0.5);
@@ -245,6 +277,7 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   script.add(categorical ? categorical_palette(category_colours(heatmap.categories))
                          : continuous_palette(heatmap.scale));
   script.add(range_text(range));
+  script.add(std::string("set format cb ") + number_format);
   if (categorical) {
     script.add("unset colorbox");
   } else if (!own_scales) {
@@ -275,14 +308,9 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
                 number_text(dot * size, 3) + " linecolor rgb '" + colour + "' notitle";
       }
     }
-    const bool keyed = categorical && i + 1 == std::min(page.n_column, page.n_panel);
-    script.set("key", keyed ? "at screen " + page.across(page.panels().right() + bar_gap) +
-                                  ", screen " + page.up(page.height() - page.panel(0).y) +
-                                  " left top Left reverse vertical samplen 1 maxrows " +
-                                  std::to_string(heatmap.categories.size())
-                            : "");
-    if (keyed) plot += category_key(heatmap);
+    if (categorical && i == 0) add_category_key(heatmap, page, script);
     script.add(plot);
+    if (categorical && i == 0 && page.n_panel > 1) remove_category_key(heatmap, script);
     if (i == 0 && page.n_panel > 1 && !categorical && !own_scales) script.add("unset colorbox");
     data += (i > 0 ? "\n\n" : "") + data_block(panel);
   }

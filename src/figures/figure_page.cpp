@@ -230,12 +230,8 @@ std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t least, s
   return best;
 }
 
-void Page::make_room_for_titles(const std::vector<std::string>& titles) {
-  title_lines = 0;
-  for (const std::string& title : titles) {
-    if (title.empty()) continue;
-    title_lines = std::max(title_lines, panel_title(title, panel_width).size());
-  }
+std::size_t Page::title_line_count(const std::string& title) const {
+  return panel_title(title, panel_width).size();
 }
 
 double Page::column_gap() const {

@@ -31,16 +31,20 @@ std::vector<std::string> wrap_text(std::string_view text, double size, double wi
 /// gnuplot's expression for these lines; empty if there are none.
 std::string gnuplot_lines(const std::vector<std::string>& lines);
 
+/// As `set format` takes it. With gnuplot's default, a range that ends close to 0 has ticks of many
+/// zeros.
+inline constexpr const char* number_format = "'% .6h'";
+
 struct Page;
 
 /// Title, ticks and labels of an axis.
 struct Axis {
   std::string title;
-  std::string ticks = "autofreq";  ///< as `set xtics` takes them
-  bool named = false;              ///< has its own labels, shown on every panel
-  bool outer = false;              ///< labels are shown at the outer panels alone
-  double extent = 0;               ///< pixels the tick labels take across the axis
-  std::string format = "'% h'";    ///< of numbers
+  std::string ticks = "autofreq";      ///< as `set xtics` takes them
+  bool named = false;                  ///< has its own labels, shown on every panel
+  bool outer = false;                  ///< labels are shown at the outer panels alone
+  double extent = 0;                   ///< pixels the tick labels take across the axis
+  std::string format = number_format;  ///< of numbers
 };
 
 /// Pixels after which a label is cut.
@@ -101,7 +105,13 @@ struct Page {
 
   /// Leaves room above each panel for its title, of at most two lines. To be called once the
   /// panels' width is known.
-  void make_room_for_titles(const std::vector<std::string>& titles);
+  template <typename Panel>
+  void make_room_for_titles(const std::vector<Panel>& panels) {
+    title_lines = 0;
+    for (const Panel& each : panels) {
+      title_lines = std::max(title_lines, title_line_count(each.title));
+    }
+  }
   Rectangle panel(std::size_t index) const;
   /// The smallest rectangle around all panels.
   Rectangle panels() const;
@@ -119,6 +129,8 @@ struct Page {
   double key_title_width() const;
 
  private:
+  /// Lines of a title above a panel, 0 to 2.
+  std::size_t title_line_count(const std::string& title) const;
   std::size_t n_row() const { return (n_panel + n_column - 1) / n_column; }
   double grid_width() const;
   double grid_height() const;

@@ -39,7 +39,7 @@ std::string claims_section(const ReportContent& content) {
     (placed.claim->arithmetic ? arithmetic : measured) += claim_html(placed);
   }
   if (!arithmetic.empty()) {
-    arithmetic = "<h3>True of every such model, by arithmetic</h3>\n" + arithmetic;
+    arithmetic = "<h3>Decided by arithmetic alone</h3>\n" + arithmetic;
   }
   return "<section id=\"claims\">\n<h2>Claims</h2>\n<p>" +
          prose_html(claims_line(content.results)) +

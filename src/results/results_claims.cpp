@@ -29,7 +29,7 @@ const VariableTable claim_variables{
     Declaration::flag("exact", "claim", {"no", "yes"},
                       "Whether the effect is counted or computed, without sampling"),
     Declaration::flag("arithmetic", "claim", {"no", "yes"},
-                      "Whether the claim is true of every such model by arithmetic"),
+                      "Whether arithmetic alone decides the claim for every model of this shape"),
     {"evidence", "claim", "1", "This model's numbers in words"},
     {"source", "claim", "1", "Who says so, or whose finding the claim tests"},
     {"group", "claim", "1", "Results group that settles the claim"},

@@ -785,7 +785,9 @@ TEST_F(TypesTest, AClaimThatNoUntrainedModelSettlesSaysSo) {
 
 /// A corpus of documents in which each head of a model attends to delimiters by a share of its own,
 /// `means`, give or take 0.25 from document to document; and the claim about its delimiter heads.
-Claim claim_on_documents(const arma::vec& means, std::uint64_t seed) {
+/// @param powers  of the significance tests, by type.
+Claim claim_on_documents(const arma::vec& means, std::uint64_t seed,
+                         const std::vector<double>& powers = no_powers()) {
   constexpr std::size_t n_document = 60, n_resample = 200;
   test::Normal normal(seed);
   arma::mat share(means.n_elem, n_document);
@@ -803,7 +805,7 @@ Claim claim_on_documents(const arma::vec& means, std::uint64_t seed) {
     const arma::vec weights = arma::conv_to<arma::vec>::from(counts);
     margin.col(w) = share * weights / arma::accu(weights) - 0.5;
   }
-  std::vector<Claim> claims = specialisation_claims(types.types, no_powers(), no_notes());
+  std::vector<Claim> claims = specialisation_claims(types.types, powers, no_notes());
   leave_out_points(claims);
   return *std::ranges::find(claims, "Some heads are delimiter heads.", &Claim::statement);
 }
@@ -830,6 +832,16 @@ TEST_F(TypesTest, ANumberOfHeadsThatNoResampleChangesHasNoInterval) {
   EXPECT_FALSE(claim.effect.has_interval());
   EXPECT_THAT(claim.evidence, HasSubstr("There is no interval: with resampled documents the same "
                                         "number of heads passes"));
+}
+
+TEST_F(TypesTest, EvidenceSpeaksOfTheIntervalsScoresOnlyWhereThereIsAnInterval) {
+  const std::vector<double> powers(head_type_list().size(), 1);
+  const auto evidence = [&](const arma::vec& means) {
+    return claim_on_documents(means, 1, powers).evidence;
+  };
+  const std::string of_interval = "The interval varies only the scores";
+  EXPECT_THAT(evidence({0.05, 0.1, 0.9, 0.95}), testing::Not(HasSubstr(of_interval)));
+  EXPECT_THAT(evidence(arma::linspace(0.3, 0.7, 40)), HasSubstr(of_interval));
 }
 
 TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsMoreHeadsThanUntrainedModelsHave) {

@@ -608,14 +608,15 @@ INSTANTIATE_TEST_SUITE_P(Replacement, PathsAgainstNumPy,
                          testing::Values("mean", "zero", "position_mean"));
 
 /// The claim and p-values on composition of random heads: an edge's composition and its effect are
-/// each a product of its heads' strengths, the effect's those of the composition or others.
+/// each a product of its heads' strengths, the effect's those of the composition or others. A
+/// second task, whose effects follow the weights, is one that the model is not shown to do.
 ResultsGroup composition_of_random_heads(std::uint64_t seed, bool related, Index n_kv_head) {
   ModelConfig config = test::config_of({.n_layer = 3, .n_head = 4});
   config.n_kv_head = n_kv_head;
   const EdgeGraph graph(config);
   const std::size_t n_unit = graph.n_layer() * graph.n_head();
   const CounterRandom draws(seed);
-  Array composition({3, n_unit, n_unit}), effect({1, graph.n_node(), graph.n_port()}, std::nan(""));
+  Array composition({3, n_unit, n_unit}), effect({2, graph.n_node(), graph.n_port()}, std::nan(""));
   std::vector<double> strength(4 * n_unit);
   for (std::size_t i = 0; i < strength.size(); ++i) strength[i] = draws.uniform(i);
   const std::size_t other = related ? 0 : 2 * n_unit;
@@ -627,6 +628,7 @@ ResultsGroup composition_of_random_heads(std::uint64_t seed, bool related, Index
         const Index port = graph.port(static_cast<PathPort::Kind>(kind), b / 4, b % 4);
         effect(0, graph.head(a / 4, a % 4), port) =
             -strength[other + a] * strength[other + n_unit + b];
+        effect(1, graph.head(a / 4, a % 4), port) = strength[a] * strength[n_unit + b];
       }
     }
   }
@@ -647,10 +649,10 @@ ResultsGroup composition_of_random_heads(std::uint64_t seed, bool related, Index
   all.groups[0].add({"composition", "kind unit_from unit_to", "1", "composition", "a source"},
                     composition);
   ResultsGroup group =
-      group_with("paths", {Dimension::labels("task", {"agreement"}), kinds,
+      group_with("paths", {Dimension::labels("task", {"agreement", "not_done"}), kinds,
                            Dimension::labels("node", nodes), Dimension::labels("port", ports)});
   group.add({"edge_integrated", "task node port", "nats", "effect", "a source"}, effect);
-  group.add({"can_do", "task", "1", "done", "a source"}, std::vector<double>{1});
+  group.add({"can_do", "task", "1", "done", "a source"}, std::vector<double>{1, 0});
   AnalysisSettings settings;
   settings.n_bootstrap = 100;
   settings.seed = seed;
@@ -684,6 +686,19 @@ TEST(PathsComposition, IsFoundWhereEffectsFollowTheWeights) {
     EXPECT_NEAR(group.variable("composition_correlation_p").values(kind), 1.0 / 101, 1e-12);
   }
   EXPECT_EQ(group.claims[0].verdict, Verdict::holds);
+}
+
+TEST(PathsComposition, NamesAndDrawsOnlyTasksThatTheModelIsShownToDo) {
+  ResultsGroup group = composition_of_random_heads(1000, false, 4);
+  EXPECT_NEAR(group.variable("composition_correlation").values(1, 0), 1, test::double_rounding);
+  EXPECT_THAT(group.claims[0].evidence, testing::HasSubstr(", on agreement by "));
+  group.add({"circuit_edges_90", "task", "count", "edges", "a source"},
+            std::vector<double>(2, std::nan("")));
+  Results results;
+  results.groups = {std::move(group)};
+  const std::vector<Figure> figures = paths_figures(results);
+  ASSERT_EQ(figures.size(), 1U);
+  EXPECT_THAT(std::get<Chart>(figures[0].content).x_labels, testing::ElementsAre("agreement"));
 }
 
 TEST(PathsAnalysis, EdgesThatLeaveAHeadAddUpToItsFirstOrderEffectInTasks) {

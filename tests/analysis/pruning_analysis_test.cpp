@@ -257,6 +257,26 @@ TEST_F(PruningAnalysis, TheFigureOfTheCurveEnlargesItsFirstFifth) {
   EXPECT_EQ(chart.panels[0].series[0].x.size(), 11u);
 }
 
+TEST_F(PruningAnalysis, TheMapOfAblationsHasAPanelForEachThatWasMeasured) {
+  const auto titles = [](const Results& results) {
+    std::vector<std::string> found;
+    const Figure figure = pruning_figures(results).front();
+    for (const HeatmapPanel& panel : std::get<Heatmap>(figure.content).panels) {
+      found.push_back(panel.title);
+    }
+    return found;
+  };
+  EXPECT_THAT(titles(*results_), ElementsAre("zero", "mean", "resample"));
+  Results without = *results_;
+  const auto pruning = std::ranges::find(without.groups, "pruning", &ResultsGroup::name);
+  auto& variables = pruning->variables;
+  const auto increase = std::ranges::find(variables, "loss_increase", &Variable::name);
+  ASSERT_NE(increase, variables.end());
+  const std::size_t n = increase->values.size();
+  for (std::size_t i = 2 * n / 3; i < n; ++i) increase->values.values[i] = std::nan("");
+  EXPECT_THAT(titles(without), ElementsAre("zero", "mean"));
+}
+
 TEST_F(PruningAnalysis, IntervalsHoldTheEstimate) {
   const Variable& increase = group().variable("loss_increase");
   for (std::size_t i = 0; i < increase.values.size(); ++i) {

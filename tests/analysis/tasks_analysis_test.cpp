@@ -329,6 +329,21 @@ TEST(TasksResults, TheTableGivesAnIntervalWhereThereIsOne) {
   EXPECT_EQ(margin_of(24), "2 [2, 2]");
 }
 
+TEST(TasksResults, TheSentenceNamesEveryHeadThatMostTasksNeed) {
+  const auto found = [](const Statistics& statistics, const ModelConfig& config) {
+    Results results;
+    results.groups.push_back(tasks_results(statistics, {{"agreement", "", {}, 0, 0}}, config, {}));
+    return tasks_presentation().describe(results).found;
+  };
+  EXPECT_EQ(found(example_statistics(repeated({4, 2, 1, 3}), repeated({-1, -1, -0.5, -1.5})),
+                  example_config()),
+            "The model is shown to do 1 of 1 task; L0H0 is needed by 1 task, more than any other "
+            "head.");
+  EXPECT_EQ(found(statistics_of_three_heads(2.5), test::config_of({.n_layer = 1, .n_head = 3})),
+            "The model is shown to do 1 of 1 task; L0H0, L0H1 are each needed by 1 task, more than "
+            "any other head.");
+}
+
 TEST(TasksResults, NoHeadIsNeededWhereTheModelFails) {
   const ResultsGroup group =
       tasks_results(example_statistics(repeated({-4, -2, -1, -3}), repeated({-3, -4, -2, -3})),

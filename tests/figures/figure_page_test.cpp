@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace headscope {
 namespace {
 
@@ -38,6 +40,39 @@ TEST(LabelledAxis, GivesALabelTheRoomOfTheEmptyOnesBesideIt) {
   EXPECT_NE(labelled_x_axis("", labels, labels.size(), 2).ticks.find(all), std::string::npos);
   EXPECT_EQ(labelled_y_axis("", labels, labels.size(), 2).ticks, all);
   EXPECT_EQ(labelled_y_axis("", labels, labels.size(), 1).ticks, tick_list(labels, 2));
+}
+
+Page page_of_heads(std::size_t n_layer, std::size_t n_head, std::size_t n_panel) {
+  const HeatmapPanel panel{"", Array({n_layer, n_head}, 0.5)};
+  return heatmap_script({}, head_map("share", std::vector(n_panel, panel))).page;
+}
+
+TEST(HeadMaps, FillTheirPageWhateverTheirShape) {
+  constexpr std::pair<std::size_t, std::size_t> shapes[] = {
+      {5, 8}, {12, 12}, {24, 16}, {24, 14}, {28, 12}, {30, 9}, {30, 10}, {22, 32}, {32, 32}};
+  for (const auto& [n_layer, n_head] : shapes) {
+    for (const std::size_t n_panel : {1, 2}) {
+      const Page page = page_of_heads(n_layer, n_head, n_panel);
+      EXPECT_GE(page.panels().width, page.width() / 2) << n_layer << " x " << n_head;
+      EXPECT_GE(page.panels().height, page.height() / 2) << n_layer << " x " << n_head;
+      EXPECT_LE(page.height(), 700) << n_layer << " x " << n_head;
+    }
+  }
+}
+
+TEST(HeadMaps, OfManyLayersHaveRowsToRead) {
+  for (const std::size_t n_panel : {1, 3, 6}) {
+    const Page page = page_of_heads(30, 9, n_panel);
+    EXPECT_GE(page.panel_height / 30, text_size) << n_panel;
+  }
+}
+
+TEST(HeadMaps, HaveSquareCellsWhereThereAreAsManyHeadsAsLayersOrMore) {
+  for (const auto& [n_layer, n_head] : {std::pair(5, 8), std::pair(12, 12)}) {
+    const Page page = page_of_heads(n_layer, n_head, 1);
+    EXPECT_DOUBLE_EQ(page.panel_width / n_head, page.panel_height / n_layer);
+    EXPECT_EQ(page.width(), one_column);
+  }
 }
 
 TEST(ChartPanels, InWholeRowsLeaveNoGap) {

@@ -168,6 +168,19 @@ TEST_F(Figures, TheKeyNamesOnlyCategoriesThatOccur) {
   EXPECT_THAT(svg, Not(HasSubstr(">positional</text>")));
 }
 
+TEST_F(Figures, TheKeyOfALowMapNamesAllItsCategories) {
+  Figure figure = two_by_three();
+  auto& map = std::get<Heatmap>(figure.content);
+  map.scale = ColourScale::categorical;
+  for (std::size_t i = 0; i < 12; ++i) map.categories.push_back("type " + std::to_string(i));
+  map.panels[0].values = Array({2, 6}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  map.panels.push_back(map.panels[0]);
+  draw(figure);
+  for (const std::string& name : map.categories) {
+    EXPECT_EQ(count(file("small.svg"), ">" + name + "<"), 1u) << name;
+  }
+}
+
 TEST_F(Figures, DivergingScaleIsCentred) {
   Figure figure = two_by_three();
   auto& map = std::get<Heatmap>(figure.content);
@@ -175,6 +188,16 @@ TEST_F(Figures, DivergingScaleIsCentred) {
   map.centre = 0.25;
   draw(figure);
   EXPECT_THAT(file("small.gp"), HasSubstr("set cbrange [-0.5:1]"));
+}
+
+TEST_F(Figures, NumbersOfARangeThatEndsCloseToZeroAreShort) {
+  Figure map = two_by_three(), chart = one_line_chart();
+  std::get<Heatmap>(map.content).panels[0].values = Array({2, 3}, {1e-6, 0.2, 0.4, 0.6, 0.8, 1});
+  std::get<Chart>(chart.content).y_low = 1e-7;
+  for (const Figure& figure : {map, chart}) {
+    draw(figure);
+    EXPECT_EQ(count(file(figure.name + ".svg"), "\\.\\d*000"), 0u) << figure.name;
+  }
 }
 
 TEST_F(Figures, GivenLimitsReplaceTheDatas) {

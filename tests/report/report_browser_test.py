@@ -950,10 +950,24 @@ class LargeModels(InABrowser):
             self.browser.view(390, 844)
             self.assertLessEqual(self.browser.evaluate(
                 "document.querySelector('#head-map tr:last-child td:last-child button').getBoundingClientRect().right"), 390)
+            self.assertEqual(self.browser.evaluate(
+                "[document.querySelector('#figure-units svg').getBoundingClientRect().width, document.documentElement.scrollWidth]"), [648, 390],
+                "a wide figure scrolls in its card")
             self.browser.view(1280, 900)
             self.browser.mouse("mouseMoved", *self.point_in_figure(
                 "units", 0, (heads + 0.5) / count, (count - 0.5) / count))
             self.assertEqual(self.texts("#tooltip div")[0], f"L{layers - 1}H{heads - 1}, L1H0")
+
+    def test_show_the_patterns_of_a_layer_beside_each_other(self):
+        for layers, heads in ((12, 12), (24, 16), (30, 9)):
+            self.browser.open(os.path.join(os.path.dirname(REPORT), f"{layers}x{heads}", "report.html"))
+            self.browser.evaluate('tabs.choose("patterns")')
+            for width in (1920, 1440) if heads > 12 else (1920, 1440, 390):
+                self.browser.view(width, 900)
+                self.assertEqual(self.browser.evaluate("""(() => {
+                    const box = document.querySelector("#model-view .wide");
+                    return box.scrollWidth - box.clientWidth;
+                })()"""), 0, (heads, width))
 
     def test_zoom_maps_of_all_pairs_of_heads(self):
         for layers, heads in ((12, 12), (24, 16), (30, 9)):

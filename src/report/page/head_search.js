@@ -43,7 +43,7 @@ function foundList({ title, found }) {
 
 function makeSearch(place) {
   const input = element("input", {
-    type: "search", id: "head-search", placeholder: "Find heads: L3H5, nsubj, induction", "aria-label": "Find heads",
+    type: "search", id: "head-search", placeholder: "Find heads: L3H5, nsubj", "aria-label": "Find heads",
     "aria-controls": "head-search-results", autocomplete: "off",
   });
   const results = element("ul", { id: "head-search-results", "aria-label": "Heads found", hidden: true });
