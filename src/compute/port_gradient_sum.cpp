@@ -33,8 +33,15 @@ PortGradientSum::PortGradientSum(const Model& model, const ComputeContext& conte
       config_(model.config),
       graph_(config_),
       context_(context),
+      constants_(config_.d_qkv(), config_.n_layer, arma::fill::zeros),
       scaled_(config_.n_layer),
-      mlp_(config_.n_layer) {}
+      mlp_(config_.n_layer) {
+  for (Index l = 0; l < config_.n_layer; ++l) {
+    const LayerWeights& layer = model_.layers[l];
+    if (!layer.b_QKV.is_empty()) constants_.col(l) = layer.b_QKV;
+    if (config_.norm == NormKind::layer_norm) constants_.col(l) += layer.W_QKV * layer.ln_1_bias;
+  }
+}
 
 void PortGradientSum::clear(const SequenceBatch& batch) {
   n_column_ = batch.n_column();
@@ -74,14 +81,6 @@ void PortGradientSum::add_port(const PortGradient& port, Activations& at,
   }
 }
 
-Vector PortGradientSum::constants(Index layer) const {
-  const LayerWeights& weights = model_.layers[layer];
-  Vector constants(config_.d_qkv(), arma::fill::zeros);
-  if (!weights.b_QKV.is_empty()) constants += weights.b_QKV;
-  if (config_.norm == NormKind::layer_norm) constants += weights.W_QKV * weights.ln_1_bias;
-  return constants;
-}
-
 void PortGradientSum::add_attention(const PortGradient& port, Activations& at,
                                     const SequenceBatch& batch) {
   const Index d_model = config_.d_model, d_head = config_.d_head(),
@@ -90,21 +89,25 @@ void PortGradientSum::add_attention(const PortGradient& port, Activations& at,
   Pass& pass = passes_[n_pass_][port.layer];
   Matrix standardized = pass.standardized.matrix(d_model, n_column_),
          along_ports = pass.along.matrix(n_port, n_column_),
-         computed = turned_.matrix(config_.d_qkv(), n_column_),
          scaled = scaled_[port.layer].matrix(config_.d_qkv(), n_column_);
   const std::vector<float> inverse_scales =
       layer.ln_1.standardize(at.resid(port.layer), standardized);
-  copy(port.computed, computed);
-  layer.attention.turn_by_position(batch.sequences, Turn::back, computed, context_.gradients());
-  const Vector constant = constants(port.layer);
+  blas::ConstView computed = port.computed;
+  if (config_.d_rotary() > 0) {
+    Matrix turned = turned_.matrix(config_.d_qkv(), n_column_);
+    copy(port.computed, turned);
+    layer.attention.turn_by_position(batch.sequences, Turn::back, turned, context_.gradients());
+    computed = turned;
+  }
+  const float* const constant = constants_.colptr(port.layer);
 #pragma omp parallel for schedule(static)
   for (Index t = 0; t < n_column_; ++t) {
     const float* const d = port.values.colptr(t);
     for (Index p = 0; p < n_port; ++p) {
       const Index row = p * d_head;
-      along_ports(p, t) = along(computed.colptr(t) + row, constant.memptr() + row, d + row,
-                                d_head) *
-                          inverse_scales[t] / static_cast<float>(d_model);
+      along_ports(p, t) =
+          along(computed.data + t * computed.stride + row, constant + row, d + row, d_head) *
+          inverse_scales[t] / static_cast<float>(d_model);
     }
     add_column(d, inverse_scales[t], scaled.colptr(t), config_.d_qkv());
   }

@@ -18,7 +18,8 @@ namespace headscope {
 /// standardised by the norm, at the scale s_k. With d_k the gradient of what the port computes, the
 /// sum over passes is
 ///
-///   c(gain W_p' sum over k of d_k / s_k) - sum over k of x_k (W_p (gain x_k) . d_k) / (d_model s_k)
+///   c(gain W_p' sum over k of d_k / s_k) - sum over k of x_k (W_p (gain x_k) . d_k) / (d_model
+///   s_k)
 ///
 /// where c subtracts the mean over features, which rms_norm leaves out. So the product by W_p' is
 /// taken once for all passes. A layer's MLP and the logits are one port each: the sum of their
@@ -48,17 +49,17 @@ class PortGradientSum {
   /// Of a layer's attention in one pass.
   struct Pass {
     Buffer standardized;  // d_model x n_column
-    Buffer along;  // n_attention_port x n_column: W_p (gain x) . d / (d_model s)
+    Buffer along;         // n_attention_port x n_column: W_p (gain x) . d / (d_model s)
   };
 
   void add_port(const PortGradient& port, Activations& at, const SequenceBatch& batch);
   void add_attention(const PortGradient& port, Activations& at, const SequenceBatch& batch);
-  Vector constants(Index layer) const;
 
   const Model& model_;
   const ModelConfig& config_;
   const EdgeGraph graph_;
   const ComputeContext context_;
+  Matrix constants_;  // d_qkv x n_layer: W_QKV bias of ln_1 + b_QKV
   Index n_column_ = 0, n_pass_ = 0;
   std::vector<Buffer> scaled_, mlp_;  // by layer: sums of d / s; of the MLP's gradients
   Buffer logits_, dnormalized_, turned_;
