@@ -36,10 +36,10 @@ NOBODY = 65534
 THOROUGH = "HEADSCOPE_THOROUGH" in os.environ
 THOROUGH_ROUNDS = 3
 
-OPTIONS = ["--max-documents", "3", "--patterns", "1", "--bootstrap", "20", "--threads", "1", "--figures", "svg",
-           "--save-every", "1", "--quiet"]
 # Runs in different folders give the same bits only if they have the same engine, which a trial in each folder need not choose.
-RUN = ["--model", MODEL, "--corpus", STORIES, "--analyses", "classification,correlation", "--engine", "float32", *OPTIONS]
+OPTIONS = ["--max-documents", "3", "--patterns", "1", "--bootstrap", "20", "--threads", "1", "--engine", "float32", "--figures", "svg",
+           "--save-every", "1", "--quiet"]
+RUN = ["--model", MODEL, "--corpus", STORIES, "--analyses", "classification,correlation", *OPTIONS]
 N_PASS = 4  # passes of classification
 SHARD = f"shards/1-of-2.pass-{N_PASS}.h5"
 

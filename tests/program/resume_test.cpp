@@ -34,6 +34,8 @@ Words resumable_arguments(const std::string& output, const Words& more = {}) {
                   "20",
                   "--threads",
                   "1",
+                  "--engine",  // a trial in each folder need not choose the same one
+                  "float32",
                   "--figures",
                   "svg",
                   "--save-every",

@@ -19,6 +19,7 @@ const std::string corpus_file = HEADSCOPE_TEST_DATA "/classification.conllu";
 const std::string task_file = HEADSCOPE_PROJECT_DIR "/data/tasks.jsonl";
 const std::string model_file = HEADSCOPE_PROJECT_DIR "/data/planted-model.h5";
 
+/// With an engine named: a trial in each folder need not choose the same one.
 /// @param more  options with their values; they replace the defaults here or add to them.
 Words shard_arguments(const std::string& output, const Words& more = {}) {
   std::map<std::string, std::string> options{
@@ -28,7 +29,7 @@ Words shard_arguments(const std::string& output, const Words& more = {}) {
       {"--bootstrap", "20"},       {"--nulls", "3"},
       {"--js-queries", "9"},       {"--threads", "1"},
       {"--output", output},        {"--tasks", task_file},
-      {"--task-pairs", "30"}};
+      {"--task-pairs", "30"},      {"--engine", "float32"}};
   for (std::size_t i = 0; i + 1 < more.size(); i += 2) options[more[i]] = more[i + 1];
   Words arguments{"--quiet"};
   for (const auto& [name, value] : options) arguments.insert(arguments.end(), {name, value});
@@ -142,8 +143,8 @@ TEST(ShardEngines, AreThoseThatTheFirstProcessRecordedInTheFolder) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out"), record = output + "/engines.json";
   const auto run = [&](const std::string& shard, const std::string& precision) {
-    Words arguments = shard_arguments(
-        output, {"--shard", shard, "--precision", precision, "--analyses", "correlation"});
+    Words arguments = shard_arguments(output, {"--shard", shard, "--precision", precision,
+                                               "--analyses", "correlation", "--engine", "trial"});
     arguments.insert(arguments.begin(), "run");
     return test::run_headscope(arguments);
   };
@@ -171,7 +172,8 @@ TEST(ShardEngines, AreThoseThatTheFirstProcessRecordedInTheFolder) {
 TEST(ShardEngines, OfAnEarlierRunAreReplacedWhereNothingHasBegun) {
   const TemporaryDirectory folder;
   write_engine_record(folder.path(), {.request = {{"model SHA-256", "of another model"}}});
-  Words arguments = shard_arguments(folder.path(), {"--shard", "1/2", "--analyses", "correlation"});
+  Words arguments = shard_arguments(
+      folder.path(), {"--shard", "1/2", "--analyses", "correlation", "--engine", "trial"});
   arguments.insert(arguments.begin(), "run");
   const test::Finished finished = test::run_headscope(arguments);
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
