@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::size_t most_types_named = 4, most_heads_named = 3;
 
-/// Whether more heads are of the type than in any untrained model; without untrained models,
-/// whether any head is.
+/// Whether more heads are of the type than in any untrained model, each of which was tested for the
+/// type; without untrained models, whether any head is.
 bool is_learned(const ResultsGroup& group, std::size_t type, double n_head_of_type) {
   if (n_head_of_type == 0 || !group.has("control_type_heads")) return n_head_of_type > 0;
   const Array& untrained = group.values("control_type_heads");
   for (std::size_t control = 0; control < untrained.shape[0]; ++control) {
-    if (untrained(control, type) >= n_head_of_type) return false;
+    if (!(untrained(control, type) < n_head_of_type)) return false;  // NaN: not tested
   }
   return true;
 }
