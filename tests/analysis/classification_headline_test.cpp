@@ -1,7 +1,6 @@
-#include "classification/headline.hpp"
-
 #include <gtest/gtest.h>
 
+#include "classification/headline.hpp"
 #include "headscope/results.hpp"
 
 namespace headscope {

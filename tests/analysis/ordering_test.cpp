@@ -157,6 +157,8 @@ Results run_of_planted_model(const std::string& out, const std::vector<std::stri
                                 "5",
                                 "--figures",
                                 "svg",
+                                "--engine",  // a trial in each folder need not choose the same
+                                "float32",
                                 "--quiet",
                                 "--output",
                                 out};
