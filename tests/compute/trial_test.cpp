@@ -115,18 +115,20 @@ TEST(Trial, IsNotMovedByOtherProcesses) {
   const EngineSpeeds before = try_engines(wide_config());
   if (before.empty()) GTEST_SKIP() << "this processor has no engine but float32";
   const Load load;
+  std::vector<double> changes;
   for (int repeat = 0; repeat < 5; ++repeat) {
     const EngineSpeeds now = try_engines(wide_config());
     ASSERT_EQ(now.size(), before.size());
     for (std::size_t e = 0; e < now.size(); ++e) {
       // AMX is shared with other virtual machines: its speed moves whatever is measured.
       if (now[e].engine != Engine::int16) continue;
-      // Neighbours share caches and clock: the ratio moves by a few per cent; a wall clock's by
-      // factors.
-      EXPECT_NEAR(std::log(now[e].of_float32 / before[e].of_float32), 0, 0.2)
-          << engine_name(now[e].engine);
+      changes.push_back(std::abs(std::log(now[e].of_float32 / before[e].of_float32)));
     }
   }
+  if (changes.empty()) GTEST_SKIP() << "this processor has no instructions for int16";
+  // Neighbours share caches and clock: the ratio moves by a few per cent; a wall clock's by factors.
+  std::ranges::sort(changes);
+  EXPECT_LT(changes[changes.size() / 2], 0.2);
 }
 
 TEST(CheckEngines, RefusesByNameWhatThisProcessorRoundsOtherwise) {
