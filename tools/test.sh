@@ -13,15 +13,17 @@ cd "$(dirname "$0")/.."
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 selection=(--label-exclude thorough)
 packages=test
+targets=ci-tests
 if [ "${1:-}" = --thorough ]; then
   shift
   selection=()
   packages=thorough
+  targets=ci
   export HEADSCOPE_THOROUGH=1
 fi
 tools/setup.sh "$packages"
 cmake --preset ci >/dev/null
-cmake --build --preset ci
+cmake --build --preset "$targets"
 ctest --test-dir build-ci --output-on-failure -j "$(nproc)" "${selection[@]}" "$@"
 [ "$packages" = thorough ] || exit 0
 

@@ -290,10 +290,7 @@ void check_against_numpy(const std::string& model, const std::string& corpus,
        "classification,attention", "--patterns", "1000", "--pattern-tokens", "0", "--bootstrap",
        "10", "--quiet", "--output", folder.path()});
   ASSERT_EQ(run.exit_status, 0) << run.err;
-  const test::Finished check = test::run_program(
-      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/classification_check.py",
-       folder.file("results.h5"), model, corpus});
-  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+  test::run_reference("classification_check.py", {folder.file("results.h5"), model, corpus});
 }
 
 /// The program on a treebank whose documents are cut into pieces, checked by another script.
@@ -313,15 +310,9 @@ class Treebank : public testing::Test {
 
   /// @param script  in tests/reference/.
   void check(const std::string& script, const std::vector<std::string>& more) const {
-    std::vector<std::string> words{"/usr/bin/python3",
-                                   HEADSCOPE_PROJECT_DIR "/tests/reference/" + script,
-                                   folder_.file("results.h5"),
-                                   model_,
-                                   corpus_,
-                                   tokenizer_};
+    std::vector<std::string> words{folder_.file("results.h5"), model_, corpus_, tokenizer_};
     words.insert(words.end(), more.begin(), more.end());
-    const test::Finished check = test::run_program(words);
-    EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+    test::run_reference(script, words);
   }
 
  private:
@@ -354,10 +345,7 @@ std::ptrdiff_t check_effects(const std::string& model, const std::string& max_do
       {"run", "--model", model, "--corpus", corpus, "--max-documents", max_documents, "--analyses",
        "classification", "--bootstrap", "40", "--quiet", "--output", folder.path()});
   EXPECT_EQ(run.exit_status, 0) << run.err;
-  const test::Finished check = test::run_program(
-      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/effects_check.py",
-       folder.file("results.h5"), model, corpus, "", what});
-  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+  test::run_reference("effects_check.py", {folder.file("results.h5"), model, corpus, "", what});
   const std::vector<double> shares =
       hdf5::InputFile(folder.file("results.h5")).read_reals("classification/explained").values;
   return std::ranges::count_if(shares, [](double share) { return !std::isnan(share); });

@@ -195,10 +195,8 @@ TEST_P(CorrelationAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
        "correlation", "--bootstrap", "40", "--js-queries", GetParam(), "--seed", "3", "--figures",
        "svg", "--quiet", "--output", folder.path()});
   ASSERT_EQ(run.exit_status, 0) << run.err;
-  const test::Finished check = test::run_program(
-      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/correlation_check.py",
-       folder.file("results.h5"), model, folder.file("corpus.h5"), "40", GetParam()});
-  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+  test::run_reference("correlation_check.py", {folder.file("results.h5"), model,
+                                               folder.file("corpus.h5"), "40", GetParam()});
 }
 
 // Fewer queries than documents, fewer than all queries, more than all.

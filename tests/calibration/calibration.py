@@ -148,7 +148,7 @@ class Runs:
 
     def command(self, corpus, analyses, output, model=None, explain_documents=1):
         command = [self.options.program, "run", "--model", model or self.options.model, "--corpus", corpus, "--analyses", analyses,
-                   "--figures", "svg", "--quiet", "--threads", str(self.options.threads), "--output", output]
+                   "--figures", "svg", "--quiet", "--threads", str(self.options.threads), "--engine", "float32", "--output", output]
         if "pruning" in analyses:
             command += ["--prune-documents", "0"]
         if "classification" in analyses:

@@ -82,6 +82,7 @@ class Calibration(unittest.TestCase):
             self.assertGreaterEqual(of, 30, found)
             self.assertGreaterEqual(same, 0.85 * of, found)
 
+    @thorough
     def test_p_values_are_uniform_where_head_and_baseline_change_places(self):
         found = calibration.swapped_tests(self.runs, self.documents, self.fields, seeds=20)
         # Heads and relations of a seed swap together: the share of 20 seeds varies by about 0.02, 0.03 and 0.04.
@@ -96,6 +97,7 @@ class Calibration(unittest.TestCase):
             for effect in ("copy_effect_p", "suppression_effect_p", "margin_change_p"):
                 self.assertLess(abs(float(found[f"{effect} < {level}"].split()[0]) - level), allowed, found)
 
+    @thorough
     def test_intervals_made_from_documents_are_those_of_the_program(self):
         increases, n_token = calibration.increases_by_document(self.runs, self.documents[:20], self.fields)
         path = os.path.join(self.runs.folder, "corpus.conllu")

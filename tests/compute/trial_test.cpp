@@ -126,7 +126,8 @@ TEST(Trial, IsNotMovedByOtherProcesses) {
     }
   }
   if (changes.empty()) GTEST_SKIP() << "this processor has no instructions for int16";
-  // Neighbours share caches and clock: the ratio moves by a few per cent; a wall clock's by factors.
+  // Neighbours share caches and clock: the ratio moves by a few per cent; a wall clock's by
+  // factors.
   std::ranges::sort(changes);
   EXPECT_LT(changes[changes.size() / 2], 0.2);
 }

@@ -66,7 +66,7 @@ class Module(unittest.TestCase):
 
     def test_a_run_says_what_it_is(self):
         text = repr(hs.load(RESULTS))
-        for part in ("default-model.h5", "5 layers of 8 heads", "24 documents", "pruning", "circuits"):
+        for part in ("default-model.h5", "5 layers of 8 heads", "20 documents", "pruning", "circuits"):
             self.assertIn(part, text)
 
     def test_dimensions_of_heads_have_their_names(self):

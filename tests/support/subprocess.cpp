@@ -1,6 +1,7 @@
 #include "support/subprocess.hpp"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -84,6 +85,15 @@ Finished Running::wait() {
 
 Finished run_program(const std::vector<std::string>& program_and_arguments) {
   return Running(program_and_arguments).wait();
+}
+
+std::string run_reference(const std::string& script, const std::vector<std::string>& arguments) {
+  std::vector<std::string> all{"env", "OPENBLAS_NUM_THREADS=1", "/usr/bin/python3",
+                               HEADSCOPE_PROJECT_DIR "/tests/reference/" + script};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  const Finished finished = run_program(all);
+  EXPECT_EQ(finished.exit_status, 0) << finished.out << finished.err;
+  return finished.out;
 }
 
 std::vector<std::string> headscope_call(const std::vector<std::string>& arguments) {

@@ -41,6 +41,11 @@ class Running {
 /// Runs any program found on PATH.
 Finished run_program(const std::vector<std::string>& program_and_arguments);
 
+/// Runs a script of tests/reference by Debian's Python, on one thread: small matrices gain nothing
+/// by a second, and tests run side by side. A script that ends with another status than 0 is a
+/// failure of the test. @return what the script prints.
+std::string run_reference(const std::string& script, const std::vector<std::string>& arguments);
+
 /// Path of this build's headscope binary, followed by the arguments.
 std::vector<std::string> headscope_call(const std::vector<std::string>& arguments);
 
