@@ -1,5 +1,10 @@
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "headscope/analysis.hpp"
 
 namespace headscope {
@@ -15,5 +20,21 @@ class TaskPass {
   /// As TaskAnalysis::run_batch.
   virtual std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) = 0;
 };
+
+/// One of the passes of an analysis over tasks. @tparam Input  what these passes have in common.
+template <typename Input>
+struct TaskPassEntry {
+  std::string name;  ///< as in AnalysisInfo::passes
+  /// @param earlier  the sums of the passes before.
+  std::function<std::unique_ptr<TaskPass>(const Input&, const Statistics& earlier)> begin;
+  double (*cost)(const Input&, std::uint64_t batch);  ///< as TaskAnalysis::batch_cost
+};
+
+template <typename Input>
+std::vector<std::string> pass_names(const std::vector<TaskPassEntry<Input>>& passes) {
+  std::vector<std::string> names;
+  for (const TaskPassEntry<Input>& pass : passes) names.push_back(pass.name);
+  return names;
+}
 
 }  // namespace headscope

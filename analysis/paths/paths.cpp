@@ -1,7 +1,6 @@
 #include "paths/paths.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include "headscope/ablation.hpp"
 #include "headscope/circuit.hpp"
@@ -31,12 +30,6 @@ const std::vector<PathPass>& path_passes() {
   return passes;
 }
 
-std::vector<std::string> names_of_passes() {
-  std::vector<std::string> names;
-  for (const PathPass& pass : path_passes()) names.push_back(pass.name);
-  return names;
-}
-
 const AnalysisInfo paths_info{
     .name = "paths",
     .title = "Which heads feed which",
@@ -49,7 +42,7 @@ const AnalysisInfo paths_info{
         "Model Behavior with Path Patching; Hanna et al. 2024, Have Faith in Faithfulness; Syed et "
         "al. 2023, Attribution Patching Outperforms Automated Circuit Discovery; Conmy et al. "
         "2023, Towards Automated Circuit Discovery",
-    .passes = names_of_passes(),
+    .passes = pass_names(path_passes()),
     .input = AnalysisInput::tasks,
 };
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "headscope/analysis.hpp"
@@ -29,13 +26,7 @@ struct PathsInput {
   double n_token(std::uint64_t batch) const { return static_cast<double>(batches[batch].n_column); }
 };
 
-/// One of the passes of `paths`.
-struct PathPass {
-  std::string name;  ///< as in AnalysisInfo::passes
-  /// @param earlier  the sums of the passes before.
-  std::function<std::unique_ptr<TaskPass>(const PathsInput&, const Statistics& earlier)> begin;
-  double (*cost)(const PathsInput&, std::uint64_t batch);  ///< as TaskAnalysis::batch_cost
-};
+using PathPass = TaskPassEntry<PathsInput>;
 
 /// Sums what nodes write over the tokens of each task, for its mean.
 PathPass node_averaging_pass();
