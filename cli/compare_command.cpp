@@ -137,7 +137,7 @@ class CompareCommand : public Command {
     for (std::size_t i = 0; i < runs.size(); ++i) runs[i].place = static_cast<double>(i);
     if (by_.empty()) return;
     for (ComparedRun& run : runs) {
-      std::optional<double> place = run.results.whole(by_);
+      std::optional<double> place = run.results.integer(by_);
       if (!run.results.attributes.contains(by_)) place = parse_number(run.label);
       if (!place) {
         throw OptionError("--by", "expected a number that " + run.path + " states as \"" + by_ +

@@ -100,17 +100,17 @@ std::string bash_completion() {
   std::string values, lists, options;
   for (const RegisteredCommand& command : commands()) {
     const std::unique_ptr<Command> made = command.make();
-    std::vector<std::string> own;
+    std::vector<std::string> option_words;
     for (const Option& option : made->options().options()) {
       if (option.positional) continue;
-      own.push_back("--" + option.name);
+      option_words.push_back("--" + option.name);
       if (option.choices.empty()) continue;
       const std::string key = "    '" + command.name + " --" + option.name + "') words='" +
                               joined(option.choices, " ") + "' ";
       values += key + (takes_list(option) ? "list=1 ;;\n" : ";;\n");
     }
-    own.push_back("--help");
-    options += "    " + command.name + ") words='" + joined(own, " ") + "' ;;\n";
+    option_words.push_back("--help");
+    options += "    " + command.name + ") words='" + joined(option_words, " ") + "' ;;\n";
   }
   const std::string names = joined(command_names(), " ");
   // In a list, what stands before the last comma is kept.

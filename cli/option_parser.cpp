@@ -188,9 +188,9 @@ std::string help_text(const std::string& command, const OptionTable& options,
   const OptionTable all = with_help(options);
   for (const Option& option : all.options()) {
     if (option.positional) continue;
-    const std::string own = option.heading.empty() ? "Options" : option.heading;
-    if (own != heading) text += "\n" + out.bold(own) + "\n";
-    heading = own;
+    const std::string option_heading = option.heading.empty() ? "Options" : option.heading;
+    if (option_heading != heading) text += "\n" + out.bold(option_heading) + "\n";
+    heading = option_heading;
     const std::string letter = option.letter == 0 ? "" : std::string("-") + option.letter + ", ";
     text += "  " + out.bold(letter + call_text(option)) + "\n" +
             out.paragraph(option_help(option), "      ", "      ");

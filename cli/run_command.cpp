@@ -33,8 +33,8 @@ class RunCommand : public Command {
     check_output_folder(output);
     run_.check();
     if (run_.files.resume && !run_.any_of_run_given()) restore_options();
-    const bool whole = run_.files.n_shard == 1;
-    if (whole && !run_.force && !run_.files.resume) refuse_replacement(output);
+    const bool unsharded = run_.files.n_shard == 1;
+    if (unsharded && !run_.force && !run_.files.resume) refuse_replacement(output);
     Progress progress(run_.output.quiet, run_.resume_command());
     progress.phase("loading model and corpus");
     RunSetup setup(run_);
@@ -43,11 +43,11 @@ class RunCommand : public Command {
     check_shard(setup);
     setup.keep_engines();
     ShardRun shard(setup.input(), run_.run_files());
-    if (whole && !run_.output.quiet) {
+    if (unsharded && !run_.output.quiet) {
       announce_replacement(output);
       say_if_no_figures(output, why_no_figures());
     }
-    if (whole) progress.expect_after_passes(seconds_of_results(setup));
+    if (unsharded) progress.expect_after_passes(seconds_of_results(setup));
     try {
       const std::optional<Results> results = shard.results(progress);
       if (!results) return say_if_finished(shard, progress);
@@ -81,11 +81,13 @@ class RunCommand : public Command {
 
   void check_shard(const RunSetup& setup) const {
     if (run_.files.n_shard == 1) return;
-    const auto reads = [](const RegisteredAnalysis* each) { return !each->info.passes.empty(); };
+    const auto reads = [](const RegisteredAnalysis* analysis) {
+      return !analysis->info.passes.empty();
+    };
     if (std::ranges::any_of(setup.analyses(), reads)) return;
     throw UsageError(
         "--shard: expected an analysis of text, whose documents or pairs it shares out, got " +
-        joined(setup.analyses(), ",", [](const auto* each) { return each->info.name; }));
+        joined(setup.analyses(), ",", [](const auto* analysis) { return analysis->info.name; }));
   }
 
   void say_if_finished(const ShardRun& shard, Progress& progress) const {

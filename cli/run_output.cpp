@@ -104,8 +104,8 @@ void write_run(const Results& results, const OutputOptions& output, Progress& pr
   write_results(results, (fs::path(output.folder) / "results.h5").string());
   draw_results(results, output.folder, output.figures, why_no_figures());
   progress.finish();
-  for (const Description& each : describe(results, presentations_of(results))) {
-    if (!each.warning.empty()) std::cerr << Terminal::error().warning(each.warning);
+  for (const Description& entry : describe(results, presentations_of(results))) {
+    if (!entry.warning.empty()) std::cerr << Terminal::error().warning(entry.warning);
   }
   if (!output.quiet) {
     std::cout << Terminal::out().path((fs::path(output.folder) / "report.html").string());
@@ -160,7 +160,7 @@ void draw_results(const Results& results, const std::string& directory,
     } catch (const DrawingError& error) {
       why_not = error.what();
       std::cerr << Terminal::error().warning(why_not);
-      std::erase_if(drawn, [](const DrawnFigure& each) { return each.svg.empty(); });
+      std::erase_if(drawn, [](const DrawnFigure& figure) { return figure.svg.empty(); });
     }
   }
   write_report(results, presentations, drawn, directory,

@@ -76,9 +76,12 @@ Index context_of(const RunOptions& options, const ModelConfig& config) {
 void check_relations(const Corpus& corpus, const std::string& paths,
                      const std::vector<const RegisteredAnalysis*>& analyses) {
   if (corpus.n_relation() <= most_relations) return;
-  const auto keeps = [](const RegisteredAnalysis* each) { return each->info.keeps_relations; };
-  const std::string names = joined(analyses | std::views::filter(keeps), " and ",
-                                   [](const RegisteredAnalysis* each) { return each->info.name; });
+  const auto keeps = [](const RegisteredAnalysis* analysis) {
+    return analysis->info.keeps_relations;
+  };
+  const std::string names =
+      joined(analyses | std::views::filter(keeps), " and ",
+             [](const RegisteredAnalysis* analysis) { return analysis->info.name; });
   if (names.empty()) return;
   throw DataError(paths, "DEPREL",
                   "expected at most " + std::to_string(most_relations) + " relations for " + names +

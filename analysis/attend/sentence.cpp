@@ -66,9 +66,9 @@ constexpr const char *query_row = "query", *key_row = "key";
 const VariableTable sentence_variables{
     {"token_text", "token", "1", "The text of each token"},
     {last_weight, "layer head", "probability", "Largest weight of the last token, sink excluded"},
-    Declaration::whole(last_key, "layer head",
-                       "Position of the largest weight of the last token, sink excluded; 0 in "
-                       "sentences of fewer than 3 tokens"),
+    Declaration::integer(last_key, "layer head",
+                         "Position of the largest weight of the last token, sink excluded; 0 in "
+                         "sentences of fewer than 3 tokens"),
     {query_row, "layer head token dimension", "1", "Queries times the scale of the scores"},
     {key_row, "layer head token dimension", "1",
      "Keys; the sum of query times key over the dimensions is the score before the softmax"},

@@ -20,7 +20,7 @@ const AnalysisInfo attention_info{
 };
 
 const VariableTable variables{
-    Declaration::whole("tokens", "token", "Token ids{which}"),
+    Declaration::integer("tokens", "token", "Token ids{which}"),
     {"token_text", "token", "1",
      "The text of each token{which}; bytes that are not UTF-8 are written \\xNN"},
     {"pattern", "layer head query key", "probability", "Attention from query to key{which}",
@@ -40,7 +40,7 @@ const VariableTable variables{
 class AttentionPatterns : public CorpusAnalysis {
  public:
   explicit AttentionPatterns(const AnalysisContext& context)
-      : model_(context.model), options_(context.settings.own<AttentionPatternsOptions>()) {}
+      : model_(context.model), options_(context.settings.options<AttentionPatternsOptions>()) {}
 
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override;
@@ -174,7 +174,7 @@ std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics
 }
 
 std::uint64_t memory(const RunShape& run) {
-  const auto& options = run.settings.own<AttentionPatternsOptions>();
+  const auto& options = run.settings.options<AttentionPatternsOptions>();
   const std::uint64_t n_kept = options.n_token_kept(run.n_token);
   // The documents as records and, weighted too, as results; the rollout of one layer.
   const std::uint64_t document =

@@ -55,12 +55,13 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
     for (auto& [type, heads] : sharpest) {
       if (n_of_type >= heads.size()) continue;
       if (n_of_type > 0 && shown_heads.size() % panels_in_a_row == 0) break;
-      std::ranges::stable_sort(heads, std::greater(), [](const auto& each) { return each.first; });
+      std::ranges::stable_sort(heads, std::greater(),
+                               [](const auto& scored) { return scored.first; });
       shown_heads.emplace_back(type, heads[n_of_type].second);
     }
     ++n_of_type;
   } while (shown_heads.size() % panels_in_a_row != 0 && shown_heads.size() > n_before);
-  std::ranges::stable_sort(shown_heads, {}, [](const auto& each) { return each.first; });
+  std::ranges::stable_sort(shown_heads, {}, [](const auto& scored) { return scored.first; });
   std::vector<HeatmapPanel> panels;
   for (const auto& [type, head] : shown_heads) {
     const Array pattern = patterns.part(head.layer).part(head.head);

@@ -189,7 +189,7 @@ std::pair<double, double> subspace_null(const ModelConfig& config,
                                         const AnalysisSettings& settings) {
   arma::vec overlap(settings.n_null);
   const bool fold =
-      settings.own<CircuitsOptions>().fold_layer_norm && config.norm == NormKind::layer_norm;
+      settings.options<CircuitsOptions>().fold_layer_norm && config.norm == NormKind::layer_norm;
   parallel_for(settings.n_null, [&](std::size_t draw) {
     overlap[draw] = random_subspace_overlap(config.d_model, config.d_head(), fold,
                                             CounterRandom(settings.seed, subspace_stream + draw));
@@ -292,7 +292,7 @@ class CircuitsAnalysis : public Analysis {
     ResultsGroup group;
     group.name = circuits_info.name;
     add_dimensions(model_.config, group);
-    const bool fold = settings_.own<CircuitsOptions>().fold_layer_norm;
+    const bool fold = settings_.options<CircuitsOptions>().fold_layer_norm;
     const Circuits circuits = measure(model_, fold);
     if (model_.is_complete())
       add_full_copying(circuits.ov_copying_full, model_.config, fold, group);

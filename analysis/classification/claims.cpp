@@ -40,14 +40,14 @@ std::string heads_text(const MeasuredType& type, const ResultsGroup& group, Inde
   std::ranges::stable_sort(order, std::ranges::greater(),
                            &std::pair<std::string, std::size_t>::second);
   return joined(order, ", ",
-                [](const auto& each) { return std::to_string(each.second) + each.first; });
+                [](const auto& counted) { return std::to_string(counted.second) + counted.first; });
 }
 
 /// Those of the types that were not tested, and why: `syntactic (the corpus has no dependencies)`.
 std::string untested_types(const std::vector<const MeasuredType*>& types) {
   std::vector<std::string> untested;
-  for (const MeasuredType* const each : types) {
-    if (!each->untested.empty()) untested.push_back(each->type->name + " (" + each->untested + ")");
+  for (const MeasuredType* const type : types) {
+    if (!type->untested.empty()) untested.push_back(type->type->name + " (" + type->untested + ")");
   }
   return joined(untested, ", ");
 }
@@ -136,7 +136,7 @@ std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
                                          const std::vector<double>& powers,
                                          const std::vector<std::string>& notes) {
   const std::vector<const MeasuredType*> named =
-      with_claim(types, [](const MeasuredType& each) -> const HeadType& { return *each.type; });
+      with_claim(types, [](const MeasuredType& type) -> const HeadType& { return *type.type; });
   const auto place_of = [&](const MeasuredType* type) {
     return static_cast<std::size_t>(type - types.data());
   };
@@ -160,8 +160,8 @@ std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
         " The share is a lower bound, since these types could not be tested: " + untested + ".";
   }
   std::vector<std::string> weak;
-  for (const MeasuredType* const each : named) {
-    if (power_of(each) < least_power) weak.push_back(each->type->name);
+  for (const MeasuredType* const type : named) {
+    if (power_of(type) < least_power) weak.push_back(type->type->name);
   }
   if (!weak.empty()) {
     if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
@@ -171,8 +171,8 @@ std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
         percent(least_power) + " (" + joined(weak, ", ") + ").";
   }
   std::vector<Claim> claims{any};
-  for (const MeasuredType* const each : named) {
-    claims.push_back(type_claim(*each, power_of(each), notes[place_of(each)]));
+  for (const MeasuredType* const type : named) {
+    claims.push_back(type_claim(*type, power_of(type), notes[place_of(type)]));
   }
   return claims;
 }
@@ -192,7 +192,7 @@ void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHead
     }
     claim->evidence +=
         " Untrained models have " +
-        joined(controls, ", ", [&](const auto& each) { return number_text(n_of(each), 3); }) + ".";
+        joined(controls, ", ", [&](const auto& type) { return number_text(n_of(type), 3); }) + ".";
     double most = 0;
     for (const ControlHeads& control : controls) most = std::max(most, n_of(control));
     if (controls.size() >= least_controls && claim->effect.has_interval() &&
@@ -294,12 +294,12 @@ std::string type_summary(const MeasuredTypes& types, const ResultsGroup& group, 
   for (Index head_index = 0; head_index < n_head_total; ++head_index)
     n_none += primary_type(types, head_index) == 0 ? 1 : 0;
   std::vector<const MeasuredType*> all_types;
-  for (const MeasuredType& each : types) {
-    all_types.push_back(&each);
-    const std::size_t n = each.heads().size();
+  for (const MeasuredType& type : types) {
+    all_types.push_back(&type);
+    const std::size_t n = type.heads().size();
     if (n == 0) continue;
-    summary += std::to_string(n) + " " + each.type->name;
-    const std::string which = heads_text(each, group, n_head);
+    summary += std::to_string(n) + " " + type.type->name;
+    const std::string which = heads_text(type, group, n_head);
     if (!which.empty()) summary += " (" + which + ")";
     summary += ", ";
   }

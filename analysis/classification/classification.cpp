@@ -84,7 +84,7 @@ class Classification : public CorpusAnalysis {
   ResultsGroup results(const Statistics& statistics, std::size_t n_bootstrap) const;
   TokenId first_token() const { return induction_first_token(context_.model, context_.corpus); }
   const ClassificationOptions& options() const {
-    return context_.settings.own<ClassificationOptions>();
+    return context_.settings.options<ClassificationOptions>();
   }
 
   const HeadTypeList types_;

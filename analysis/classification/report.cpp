@@ -61,11 +61,11 @@ std::string type_line(const ResultsGroup& group) {
       }
     }
   }
-  std::ranges::stable_sort(counts, std::greater(), [](const auto& each) { return each.first; });
+  std::ranges::stable_sort(counts, std::greater(), [](const auto& entry) { return entry.first; });
   std::string text = std::to_string(std::ranges::count(typed, true)) + " of " +
                      std::to_string(n_head_total) + " heads have a type" +
                      (counts.empty() ? "" : ": ") +
-                     joined(counts, ", ", [](const auto& each) { return each.second; }) +
+                     joined(counts, ", ", [](const auto& entry) { return entry.second; }) +
                      ". A head may have several types.";
   if (!by_chance.empty()) {
     text += " Not counted, since untrained models have as many: " + joined(by_chance, ", ") + ".";
@@ -130,8 +130,8 @@ std::string syntax_line(const ResultsGroup& group) {
   std::vector<double> arcs_beyond(accuracy.size(), std::nan(""));
   for (std::size_t i = 0; i < arcs_beyond.size(); ++i) {
     if (tested.values[i] != 1 || layer.values[i] < 0) continue;
-    const HeadIndex each = chosen(i);
-    if (passed.part(i / tested.shape[1])(i % tested.shape[1], each.layer, each.head) != 1) continue;
+    const HeadIndex head = chosen(i);
+    if (passed.part(i / tested.shape[1])(i % tested.shape[1], head.layer, head.head) != 1) continue;
     arcs_beyond[i] = (accuracy.values[i] - baseline.values[i]) * count.values[i];
   }
   const std::optional<std::size_t> best = largest(arcs_beyond);

@@ -35,7 +35,7 @@ arma::mat resampled_induction(const Array& scores, Index n_weighting, std::uint6
   arma::mat means(scores.size() / scores.shape[0], n_weighting);
   for (Index w = 0; w < n_weighting; ++w) {
     means.col(w) =
-        arma::vec(mean_induction(scores, w == 0 ? bootstrap.whole() : bootstrap.draw(w - 1)));
+        arma::vec(mean_induction(scores, w == 0 ? bootstrap.observed() : bootstrap.draw(w - 1)));
   }
   return means;
 }
@@ -257,7 +257,7 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
   group.add_dimension(Dimension::count("head", n_head));
   group.add_dimension(Dimension::count("offset", n_offset));
   std::vector<std::string> classes;
-  for (const WordClass& each : word_classes) classes.emplace_back(each.name);
+  for (const WordClass& word_class : word_classes) classes.emplace_back(word_class.name);
   group.add_dimension(Dimension::labels("upos", classes));
   group.add_dimension(Dimension::labels("pronoun", {"without", "with"}));
   std::vector<std::string> rules;

@@ -47,7 +47,7 @@ class Correlation : public CorpusAnalysis {
   explicit Correlation(const AnalysisContext& context)
       : model_(context.model),
         settings_(context.settings),
-        options_(context.settings.own<CorrelationOptions>()),
+        options_(context.settings.options<CorrelationOptions>()),
         n_head_total_(context.model.config.n_layer * context.model.config.n_head) {
     for (const LayerWeights& layer : model_.layers) W_O_.push_back(&layer.W_O);
     n_document_ = context.corpus->n_document();
@@ -235,7 +235,7 @@ std::unique_ptr<PieceObserver> Correlation::begin_piece(const Piece& piece,
 }
 
 std::uint64_t memory(const RunShape& run) {
-  const auto& options = run.settings.own<CorrelationOptions>();
+  const auto& options = run.settings.options<CorrelationOptions>();
   const ModelConfig& config = run.config;
   const std::uint64_t n_head_total = run.n_head_total(), pairs = n_head_total * config.n_head,
                       all_pairs = n_head_total * n_head_total, d = config.d_z();

@@ -106,15 +106,15 @@ Figure disagreement(const ResultsGroup& group) {
 double stress(const ResultsGroup& group) {
   const Array& mds = group.values("mds");
   const Array& distance = group.values("js_distance");
-  double error = 0, whole = 0;
+  double error = 0, total = 0;
   for (std::size_t i = 0; i < mds.shape[0]; ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       const double drawn = std::hypot(mds(i, 0) - mds(j, 0), mds(i, 1) - mds(j, 1));
       error += (drawn - distance(i, j)) * (drawn - distance(i, j));
-      whole += distance(i, j) * distance(i, j);
+      total += distance(i, j) * distance(i, j);
     }
   }
-  return std::sqrt(error / whole);
+  return std::sqrt(error / total);
 }
 
 /// @param types  by head; null if no analysis told them.

@@ -96,9 +96,9 @@ Likeness likeness_difference(const Statistics& statistics,
   };
   std::vector<std::size_t> every(controls.size());
   std::iota(every.begin(), every.end(), std::size_t{0});
-  const std::vector<double> whole =
-      differences(documents.whole(), control_documents.whole(), every);
-  std::vector<std::vector<double>> samples(whole.size());
+  const std::vector<double> observed =
+      differences(documents.observed(), control_documents.observed(), every);
+  std::vector<std::vector<double>> samples(observed.size());
   const std::size_t n_resample = std::min(documents.n_resample(), control_documents.n_resample());
   constexpr std::uint64_t model_stream = 3;  // documents use the streams of the bootstrap
   for (std::size_t i = 0; i < n_resample; ++i) {
@@ -109,11 +109,11 @@ Likeness likeness_difference(const Statistics& statistics,
     }
     const std::vector<double> resampled =
         differences(documents.draw(i), control_documents.draw(i), drawn);
-    for (std::size_t j = 0; j < whole.size(); ++j) samples[j].push_back(resampled[j]);
+    for (std::size_t j = 0; j < observed.size(); ++j) samples[j].push_back(resampled[j]);
   }
   std::vector<Estimate> estimates;
-  for (std::size_t j = 0; j < whole.size(); ++j) {
-    estimates.push_back(bootstrap_estimate(whole[j], std::move(samples[j])));
+  for (std::size_t j = 0; j < observed.size(); ++j) {
+    estimates.push_back(bootstrap_estimate(observed[j], std::move(samples[j])));
   }
   return as_likeness(std::move(estimates));
 }

@@ -19,7 +19,7 @@ constexpr double block_diagonal_energy = 0.9;
 
 const char* const vaswani = "Vaswani et al. 2017, Attention Is All You Need, section 3.2.2";
 
-std::string whole(double value) {
+std::string integer_text(double value) {
   return grouped(static_cast<std::uint64_t>(value));
 }
 
@@ -63,14 +63,15 @@ Claim parameter_count_claim(const Model& model) {
   claim.effect_name = "attention weights of one layer, relative to one head of width d";
   claim.effect.value = largest_ratio;
   claim.exact = true;
-  claim.evidence =
-      "Each layer with its " + count_text(model.config.n_head, "head") + " holds " +
-      whole(largest_ratio * single) + " attention weights (biases apart); one head of width " +
-      std::to_string(model.config.d_model) + " needs " + whole(single) +
-      ". Block-diagonal projections would need " +
-      whole(attention_parameters(ProjectionScheme::block_diagonal_all,
-                                 AttentionShape::of(model.config.d_model, model.config.n_head))) +
-      ". The numbers are counted, hence exact; the claim holds when they are equal.";
+  claim.evidence = "Each layer with its " + count_text(model.config.n_head, "head") + " holds " +
+                   integer_text(largest_ratio * single) +
+                   " attention weights (biases apart); one head of width " +
+                   std::to_string(model.config.d_model) + " needs " + integer_text(single) +
+                   ". Block-diagonal projections would need " +
+                   integer_text(attention_parameters(
+                       ProjectionScheme::block_diagonal_all,
+                       AttentionShape::of(model.config.d_model, model.config.n_head))) +
+                   ". The numbers are counted, hence exact; the claim holds when they are equal.";
   return claim;
 }
 
@@ -97,16 +98,16 @@ Claim cost_claim(const ModelConfig& config) {
   claim.effect_name = "multiply-accumulates of QK' and AV, many heads relative to one";
   claim.effect.value = many / one;
   claim.exact = true;
-  claim.evidence = "At T = " + std::to_string(config.n_ctx) + ", QK' and AV take " + whole(many) +
-                   " multiply-accumulates a layer with " + count_text(config.n_head, "head") +
-                   " and " + whole(one) + " with one. The projections take " + whole(projections) +
-                   " more (" + percent(projections / (projections + many)) +
-                   " of the sum), and the softmax " +
-                   whole(cost(ProjectionScheme::dense, CostTerm::softmax_exponentials)) +
-                   " exponentials instead of " +
-                   whole(cost(ProjectionScheme::single_head, CostTerm::softmax_exponentials)) +
-                   ". The numbers follow by arithmetic, hence exactly; the claim holds when QK' "
-                   "and AV are equal and the rest is not zero.";
+  claim.evidence =
+      "At T = " + std::to_string(config.n_ctx) + ", QK' and AV take " + integer_text(many) +
+      " multiply-accumulates a layer with " + count_text(config.n_head, "head") + " and " +
+      integer_text(one) + " with one. The projections take " + integer_text(projections) +
+      " more (" + percent(projections / (projections + many)) + " of the sum), and the softmax " +
+      integer_text(cost(ProjectionScheme::dense, CostTerm::softmax_exponentials)) +
+      " exponentials instead of " +
+      integer_text(cost(ProjectionScheme::single_head, CostTerm::softmax_exponentials)) +
+      ". The numbers follow by arithmetic, hence exactly; the claim holds when QK' "
+      "and AV are equal and the rest is not zero.";
   return claim;
 }
 

@@ -104,8 +104,9 @@ void add_architectures(const ModelConfig& config, ResultsGroup& group) {
   std::vector<NamedArchitecture> architectures(named_architectures().begin(),
                                                named_architectures().end());
   std::vector<AttentionShape> shapes;
-  for (const NamedArchitecture& each : architectures) {
-    shapes.push_back(AttentionShape::of(each.d_model, each.n_head, each.has_output_projection));
+  for (const NamedArchitecture& architecture : architectures) {
+    shapes.push_back(AttentionShape::of(architecture.d_model, architecture.n_head,
+                                        architecture.has_output_projection));
   }
   architectures.push_back({"loaded_model", config.d_model, config.n_head, true});
   shapes.push_back(shape_of(config));
@@ -123,9 +124,9 @@ void add_architectures(const ModelConfig& config, ResultsGroup& group) {
   group.add_dimension(Dimension::labels("architecture", names));
   group.add_dimension(Dimension::labels("scheme", to_strings(projection_schemes)));
   group.add(variables["architecture_parameters"], weights);
-  group.add(variables["architecture_biases"], shapes, [](const AttentionShape& each) {
-    return (each.n_head + 2 * each.n_group) * each.d_head +
-           (each.has_output_projection ? each.d_model : 0);
+  group.add(variables["architecture_biases"], shapes, [](const AttentionShape& architecture) {
+    return (architecture.n_head + 2 * architecture.n_group) * architecture.d_head +
+           (architecture.has_output_projection ? architecture.d_model : 0);
   });
   group.add(variables["d_model"], architectures, &NamedArchitecture::d_model);
   group.add(variables["n_head"], architectures, &NamedArchitecture::n_head);

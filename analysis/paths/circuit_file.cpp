@@ -23,9 +23,9 @@ json config_json(const Results& results) {
   const Array first_task = group.values("edge_integrated").part(0);
   const double in_layer = first_task(group.dimension("node").index_of("L0H0"),
                                      group.dimension("port").index_of("MLP0"));
-  return {{"n_layers", results.whole("n_layer").value()},
-          {"n_heads", results.whole("n_head").value()},
-          {"d_model", results.whole("d_model").value()},
+  return {{"n_layers", results.integer("n_layer").value()},
+          {"n_heads", results.integer("n_head").value()},
+          {"d_model", results.integer("d_model").value()},
           {"parallel_attn_mlp", std::isnan(in_layer)}};
 }
 

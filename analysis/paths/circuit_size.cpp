@@ -100,7 +100,7 @@ Estimate CircuitSize::fewest() const {
     samples.push_back(crossing(bootstrap_.draw(i)));
   }
   // The last crossing of resampled curves is biased upwards; its percentiles, and the value.
-  Estimate fewest = percentile_estimate(crossing(bootstrap_.whole()), std::move(samples));
+  Estimate fewest = percentile_estimate(crossing(bootstrap_.observed()), std::move(samples));
   fewest.low = std::floor(std::min(fewest.low, fewest.value));
   fewest.high = std::ceil(std::max(fewest.high, fewest.value));
   return fewest;
@@ -113,7 +113,7 @@ Index CircuitSize::n_point(Index n_edge) {
 std::vector<Index> CircuitSize::next() const {
   std::vector<Index> points;
   if (!is_known()) return points;
-  const std::optional<std::size_t> place = too_few(curve(bootstrap_.whole()));
+  const std::optional<std::size_t> place = too_few(curve(bootstrap_.observed()));
   if (!place) return points;
   const Index low = tried_[*place].n_edge, high = tried_[*place + 1].n_edge, gap = high - low,
               n = std::min(points_between(n_edge_), gap - 1);

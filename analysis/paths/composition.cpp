@@ -145,7 +145,7 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   }
   const auto count = static_cast<double>(n_counted);
   std::vector<double> samples;
-  for (const double each : chance) samples.push_back((sum - each) / count);
+  for (const double by_chance : chance) samples.push_back((sum - by_chance) / count);
   double effect = sum / count;
   if (!samples.empty())
     effect =

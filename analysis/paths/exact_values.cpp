@@ -36,7 +36,7 @@ ExactValues exact_values(const Statistics& statistics, std::size_t task, std::si
   const Array n_pair = statistics.total(names.n_exact);
   const Bootstrap bootstrap =
       Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
-  values.n_pair = weighted_sum(n_pair.values, bootstrap.whole());
+  values.n_pair = weighted_sum(n_pair.values, bootstrap.observed());
   if (n_edge > 0) {
     const Array change = statistics.total(names.change),
                 squared = statistics.total(names.squared_change);

@@ -173,7 +173,8 @@ std::size_t node_kind(const GraphLayout& layout, std::size_t node,
 /// @param others  those from and to heads of these edges, MLPs, embeddings and logits are shown by
 ///                the page when its reader asks.
 Graph circuit_graph(const ResultsGroup& group, std::span<const CircuitEdge> edges,
-                    std::span<const CircuitEdge> others, const std::optional<HeadTypes>& types) {
+                    std::span<const CircuitEdge> other_edges,
+                    const std::optional<HeadTypes>& types) {
   const GraphLayout layout(group, edges);
   Graph graph;
   graph.bands = layout.in_bands();
@@ -204,7 +205,7 @@ Graph circuit_graph(const ResultsGroup& group, std::span<const CircuitEdge> edge
     for (const std::size_t reader : layout.owners(edge.port)) add(edge, reader);
   }
   const auto is_shown = [&](std::size_t node) { return !layout.is_head(node) || place[node]; };
-  for (const CircuitEdge& edge : others) {
+  for (const CircuitEdge& edge : other_edges) {
     for (const std::size_t reader : layout.owners(edge.port)) {
       if (is_shown(edge.node) && is_shown(reader)) add(edge, reader);
     }
@@ -227,9 +228,9 @@ std::string left_out_text(const ResultsGroup& group, std::span<const CircuitEdge
 std::optional<Figure> circuit_figure(const ResultsGroup& group, std::size_t task,
                                      const std::optional<HeadTypes>& types) {
   std::vector<CircuitEdge> edges = circuit_of(group, task);
-  const auto others = std::ranges::stable_partition(
+  const auto other_edges = std::ranges::stable_partition(
       edges, [&](const CircuitEdge& edge) { return is_between_heads(group, edge); });
-  const std::span between(edges.begin(), others.begin());
+  const std::span between(edges.begin(), other_edges.begin());
   if (between.empty()) return std::nullopt;
   const auto drawn = between.first(std::min(between.size(), most_graph_edges));
   const bool in_bands = GraphLayout(group, drawn).in_bands();
@@ -246,9 +247,9 @@ std::optional<Figure> circuit_figure(const ResultsGroup& group, std::size_t task
           ". Heads have the colour of their type, edges that of the port "
           "that reads; an edge to keys or values that heads share runs to each of them; an edge is "
           "as wide as the margin changes without it." +
-          left_out_text(group, others),
+          left_out_text(group, other_edges),
       .source = "Wang et al. 2022; Goldowsky-Dill et al. 2023",
-      .content = circuit_graph(group, drawn, {others.begin(), others.end()}, types)};
+      .content = circuit_graph(group, drawn, {other_edges.begin(), other_edges.end()}, types)};
 }
 
 Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::size_t>& tasks) {
@@ -365,7 +366,8 @@ std::optional<Figure> paths_composition_figure(const ResultsGroup& group) {
     }
     tasks.push_back(task_name(group, task));
   }
-  if (std::ranges::all_of(series, [](const Series& each) { return each.x.empty(); })) {
+  if (std::ranges::all_of(series,
+                          [](const Series& drawn_series) { return drawn_series.x.empty(); })) {
     return std::nullopt;
   }
   return Figure{

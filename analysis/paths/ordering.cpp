@@ -29,7 +29,7 @@ std::string with_quoted_numbers(std::string_view text) {
   bool in_string = false;
   while (!text.empty()) {
     const auto* const word =
-        std::ranges::find_if(words, [&](std::string_view each) { return text.starts_with(each); });
+        std::ranges::find_if(words, [&](std::string_view word) { return text.starts_with(word); });
     if (!in_string && word != words.end()) {
       result += fields::quoted(*word);
       text.remove_prefix(word->size());

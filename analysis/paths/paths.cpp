@@ -54,7 +54,7 @@ class Paths : public TaskAnalysis {
         settings_(context.settings),
         compute_(context.compute),
         tasks_(context.tasks->tasks()) {
-    const auto& options = settings_.own<PathsOptions>();
+    const auto& options = settings_.options<PathsOptions>();
     if (options.n_repeated > 0) {
       tasks_.push_back(repeated_tokens_task(model_, induction_first_token(model_, context.corpus),
                                             options.n_repeated, settings_.seed));
@@ -109,7 +109,7 @@ class Paths : public TaskAnalysis {
 std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;
   const EdgeGraph graph(config);
-  const auto& options = run.settings.own<PathsOptions>();
+  const auto& options = run.settings.options<PathsOptions>();
   const std::uint64_t n_column = most_batch_columns(config.n_ctx), n_edge = graph.n_edge(),
                       n_task = run.n_task + (options.n_repeated > 0 ? 1 : 0),
                       n_exact = std::min<std::uint64_t>(options.n_exact, n_edge),

@@ -136,7 +136,7 @@ class PathsBuilder {
                const AnalysisSettings& settings, ResultsGroup& group)
       : tasks_(tasks),
         graph_(graph),
-        options_(settings.own<PathsOptions>()),
+        options_(settings.options<PathsOptions>()),
         steps_(circuit_steps(graph.n_edge())),
         group_(group) {
     for (std::size_t task = 0; task < tasks.size(); ++task) {

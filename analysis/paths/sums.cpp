@@ -59,7 +59,7 @@ PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGra
               correct = statistics.total(names.correct);
   const Bootstrap bootstrap =
       Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
-  n_pair_ = weighted_sum(n_pair.values, bootstrap.whole());
+  n_pair_ = weighted_sum(n_pair.values, bootstrap.observed());
   const std::vector<Estimate> means = bootstrap.estimates([&](const BootstrapCounts& weights) {
     const double n = weighted_sum(n_pair.values, weights);
     return std::vector<double>{weighted_sum(correct.values, weights) / n,
@@ -77,7 +77,7 @@ PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGra
   }
   q_ = benjamini_hochberg(p_);
   order_ = by_size(integrated_);
-  const std::uint64_t n_exact = settings.own<PathsOptions>().n_exact;
+  const std::uint64_t n_exact = settings.options<PathsOptions>().n_exact;
   for (const Index edge : order_) {
     if (exact_.size() == n_exact) break;
     if (q_[edge] < significant_q) exact_.push_back(edge);

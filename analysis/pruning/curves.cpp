@@ -9,8 +9,8 @@
 namespace headscope {
 namespace {
 
-/// Loss (part 0) and accuracy (part 1) per predicted token of the documents of odd number, which
-/// score, or of those of even number: part x order x step.
+/// Loss (part 0) and accuracy (part 1) per predicted token: part x order x step.
+/// @param odd  over odd documents, which score; else over even ones, which choose the order.
 Array curve_means(const DocumentRows& rows, const BootstrapCounts& all_weights, bool odd = true) {
   const BootstrapCounts weights = weights_of_parity(rows, all_weights, odd);
   const double n_predicted = weighted_sum(rows.n_predicted, weights);
@@ -71,12 +71,12 @@ void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settin
   std::vector<Estimate> shares =
       bootstrap_of(rows, settings).estimates([&](const BootstrapCounts& weights) {
         const Array means = curve_means(rows, weights);
-        std::vector<double> each;
-        each.reserve(tolerances.size());
+        std::vector<double> shares;
+        shares.reserve(tolerances.size());
         for (std::size_t i = 0; i < tolerances.size(); ++i) {
-          each.push_back(prunable_share(means, orders[i], tolerances[i]));
+          shares.push_back(prunable_share(means, orders[i], tolerances[i]));
         }
-        return each;
+        return shares;
       });
   for (Estimate& share : shares) share = within(std::move(share), 0, 1);
   group.add_dimension(Dimension::numbers("tolerance", {tolerances.begin(), tolerances.end()}));

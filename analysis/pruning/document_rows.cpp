@@ -14,11 +14,11 @@ namespace {
 ///                  row `first` on.
 /// @return n_ablation_row x layer x head; all heads but one lose what each of them loses.
 Array predicted_increases(const Array& increase, std::size_t first, double sign) {
-  const arma::mat zero = sign * increase.matrix(first), whole = arma::sum(zero, 1);
+  const arma::mat zero = sign * increase.matrix(first), of_layer = arma::sum(zero, 1);
   Array predicted({n_ablation_row, zero.n_rows, zero.n_cols});
   predicted.set(zero, 0);
   predicted.set(sign * increase.matrix(first + 1), 1);
-  predicted.set(arma::repmat(whole, 1, zero.n_cols) - zero, all_but_one_row);
+  predicted.set(arma::repmat(of_layer, 1, zero.n_cols) - zero, all_but_one_row);
   predicted.set(sign * increase.matrix(first + 2), resample_row);
   return predicted;
 }

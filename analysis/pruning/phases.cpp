@@ -10,14 +10,15 @@ namespace headscope {
 namespace {
 
 /// A sum over ablated documents and one over blocks of the others, together.
-double sum_of_phases(double ablated, double others, const PhaseWeights& weights) {
-  return weights.ablated_scale * ablated + weights.others_scale * others;
+double sum_of_phases(double ablated, double first_order_only, const PhaseWeights& weights) {
+  return weights.ablated_scale * ablated + weights.others_scale * first_order_only;
 }
 
 /// Predicted tokens of all documents whose gradients were taken.
 double n_predicted_of_all(const DocumentRows& rows, const PhaseWeights& weights) {
   return sum_of_phases(weighted_sum(rows.n_predicted, weights.ablated),
-                       weighted_sum(rows.gradient_only.n_predicted, weights.others), weights);
+                       weighted_sum(rows.gradient_only.n_predicted, weights.first_order_only),
+                       weights);
 }
 
 /// First-order and exact increases of one head over documents, weighted by their predicted tokens.
@@ -67,14 +68,15 @@ Array predicted_means(const DocumentRows& rows, const PhaseWeights& weights) {
   Array means(rows.ablated.front()->shape);
   const double n_predicted = n_predicted_of_all(rows, weights);
   for (std::size_t i = 0; i < means.size(); ++i) {
-    double ablated = 0, others = 0;
+    double ablated = 0, first_order_only = 0;
     for (std::size_t d = 0; d < rows.size(); ++d) {
       if (weights.ablated[d] > 0) ablated += weights.ablated[d] * rows.first_order[d].values[i];
     }
     for (std::size_t block = 0; block < rows.gradient_only.size(); ++block) {
-      others += weights.others[block] * rows.gradient_only.first_order[block].values[i];
+      first_order_only +=
+          weights.first_order_only[block] * rows.gradient_only.first_order[block].values[i];
     }
-    means.values[i] = sum_of_phases(ablated, others, weights) / n_predicted;
+    means.values[i] = sum_of_phases(ablated, first_order_only, weights) / n_predicted;
   }
   return means;
 }
@@ -101,14 +103,15 @@ PhaseWeights even_documents(const DocumentRows& rows) {
   const bool has_even = std::ranges::any_of(rows.document, [](auto d) { return d % 2 == 0; });
   PhaseWeights weights{weights_of_parity(rows, BootstrapCounts(rows.size(), 1), false), {}};
   for (const std::size_t block : rows.gradient_only.block) {
-    weights.others.push_back(has_even && block % 2 == 1 ? 0 : 1);
+    weights.first_order_only.push_back(has_even && block % 2 == 1 ? 0 : 1);
   }
   return weights;
 }
 
 double baseline_loss(const DocumentRows& rows, const PhaseWeights& weights) {
   return sum_of_phases(weighted_sum(rows.baseline, weights.ablated),
-                       weighted_sum(rows.gradient_only.baseline, weights.others), weights) /
+                       weighted_sum(rows.gradient_only.baseline, weights.first_order_only),
+                       weights) /
          n_predicted_of_all(rows, weights);
 }
 
@@ -139,8 +142,8 @@ std::vector<Estimate> estimates_of_phases(
   }
   constexpr std::uint64_t others_stream = std::uint64_t{1} << 60;
   const Bootstrap ablated = bootstrap_of(rows, settings),
-                  others(rows.gradient_only.size(), settings.n_bootstrap,
-                         CounterRandom(settings.seed, others_stream).value(0));
+                  first_order_only(rows.gradient_only.size(), settings.n_bootstrap,
+                                   CounterRandom(settings.seed, others_stream).value(0));
   const auto scale = [](const BootstrapCounts& weights) {
     const double n_drawn = std::accumulate(weights.begin(), weights.end(), 0.0);
     return n_drawn > 0 ? static_cast<double>(weights.size()) / n_drawn : 1;
@@ -148,10 +151,11 @@ std::vector<Estimate> estimates_of_phases(
   const std::vector<double> values = statistic(both_phases_once(rows));
   std::vector<std::vector<double>> samples(values.size());
   for (std::size_t i = 0; i < ablated.n_resample(); ++i) {
-    PhaseWeights weights{ablated.draw(i),
-                         others.n_resample() > 0 ? others.draw(i) : others.whole()};
+    PhaseWeights weights{ablated.draw(i), first_order_only.n_resample() > 0
+                                              ? first_order_only.draw(i)
+                                              : first_order_only.observed()};
     weights.ablated_scale = scale(weights.ablated);
-    weights.others_scale = scale(weights.others);
+    weights.others_scale = scale(weights.first_order_only);
     const std::vector<double> resampled = statistic(weights);
     for (std::size_t j = 0; j < values.size(); ++j) samples[j].push_back(resampled[j]);
   }

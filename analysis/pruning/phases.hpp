@@ -11,7 +11,7 @@ namespace headscope {
 
 /// How often ablated documents and blocks of the others count.
 struct PhaseWeights {
-  BootstrapCounts ablated, others;
+  BootstrapCounts ablated, first_order_only;
   /// Documents and blocks for each one drawn: makes up for drawing fewer than there are.
   double ablated_scale = 1, others_scale = 1;
 };

@@ -54,7 +54,7 @@ class Pruning : public CorpusAnalysis {
         ablation_(context.model, compute_, settings_.ablation(context.model.config.d_vocab)),
         attribution_(context.model) {
     const std::uint64_t n_document = corpus_->n_document();
-    const auto& options = settings_.own<PruningOptions>();
+    const auto& options = settings_.options<PruningOptions>();
     sample_ = spread_sample(n_document, options.n_document_used(n_document),
                             CounterRandom(settings_.seed, sample_stream));
     ablated_ = ablated_documents(sample_, options.n_document_ablated(n_document), settings_.seed);
@@ -70,7 +70,7 @@ class Pruning : public CorpusAnalysis {
     if (!sample_.contains(document)) return {.observes = pass == 2, .forward_passes = 0};
     if (pass == 0) return {.forward_passes = 0};
     // The gradient and the donors.
-    const auto n_donor = static_cast<double>(settings_.own<PruningOptions>().n_donor);
+    const auto n_donor = static_cast<double>(settings_.options<PruningOptions>().n_donor);
     if (!ablated_.contains(document)) return {.forward_passes = pass == 1 ? 2 + n_donor : 0};
     if (pass == 2) return {.forward_passes = static_cast<double>(n_mask_)};
     // Every ablation of each head runs from the head's layer on.
@@ -114,11 +114,11 @@ void Pruning::begin_pass(int pass, const Statistics& earlier) {
 std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;
   const std::uint64_t n_head_total = run.n_head_total(), values = config.d_z() * run.n_token;
-  const auto& options = run.settings.own<PruningOptions>();
+  const auto& options = run.settings.options<PruningOptions>();
   const std::uint64_t n_document = options.n_document_ablated(run.n_document);
   const bool has_others = n_document < options.n_document_used(run.n_document);
   // Sums of blocks of documents that are not ablated, and what results take from them.
-  const std::uint64_t others =
+  const std::uint64_t first_order_rows =
       has_others ? n_document_block * n_head_total *
                        (n_first_order * (Statistics::added_bytes + sizeof(double)) +
                         n_ablation_row * sizeof(double))
@@ -135,8 +135,8 @@ std::uint64_t memory(const RunShape& run) {
                              run.settings.ablation(config.d_vocab).sample, has_others) +
          std::max(HeadGradient::bytes(config, run.n_token, run.n_thread, engines),
                   Forward::bytes(config, run.n_token, false)) +
-         donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_head_total + others +
-         n_document * row * Statistics::row_bytes;
+         donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_head_total +
+         first_order_rows + n_document * row * Statistics::row_bytes;
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
   group.add(
       pruning_variables()["loss_increase"]
           .with("resampled", phases_resampled(rows))
-          .with("n_donor", std::to_string(settings.own<PruningOptions>().n_donor))
+          .with("n_donor", std::to_string(settings.options<PruningOptions>().n_donor))
           .with("combined", is_exact ? ""
                                      : "; exact on n_document_ablated documents and "
                                        "predicted by the gradient on n_document_first_order, "
@@ -87,8 +87,8 @@ void add_donor_error(const Statistics& statistics, const DocumentRows& rows,
                      const ModelConfig& config, ResultsGroup& group) {
   const Array sums = statistics.total("donor_variance");
   const std::size_t n_head_total = sums.size() - n_donor_part;
-  const auto part = [&](DonorPart each) {
-    return sums(n_head_total + static_cast<std::size_t>(each));
+  const auto part = [&](DonorPart donor_part) {
+    return sums(n_head_total + static_cast<std::size_t>(donor_part));
   };
   const double n_predicted = weighted_sum(rows.n_predicted, every_document_once(rows));
   const auto error = [&](double variance) {

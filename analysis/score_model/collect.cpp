@@ -56,9 +56,9 @@ QuerySample::QuerySample(std::uint64_t n_document, std::uint64_t n_query, std::u
   for (const std::uint64_t parity : {0, 1}) {
     const std::uint64_t n_half = (n_document + 1 - parity) / 2;
     const std::uint64_t n_used = std::min(n_half, n_query);
-    for (const Index each :
+    for (const Index place :
          spread_sample(n_half, n_used, CounterRandom(seed, query_document_stream + parity))) {
-      documents_.insert(2 * each + parity);
+      documents_.insert(2 * place + parity);
     }
     (parity == 0 ? n_even_ : n_odd_) = n_used == 0 ? 0 : (n_query + n_used - 1) / n_used;
   }
@@ -168,18 +168,18 @@ void ScoreCollector::observe_layer(const LayerView& view) {
   for (Index first = 0; first < n_head; first += n_logit_lane) {
     models_.lexical(first, lexical);
     const Index n_lane = std::min<Index>(n_logit_lane, n_head - first);
-    parallel_for(n_lane, std::vector<float>(), [&](std::size_t lane, std::vector<float>& own) {
+    parallel_for(n_lane, std::vector<float>(), [&](std::size_t lane, std::vector<float>& scores) {
       const Index head = first + lane;
       const Matrix& pattern = view.pattern.slice(head);
       double* const sums = &attended(view.layer, head, std::size_t{0});
       for (std::size_t i = 0; i < n_query; ++i) {
         const FitSample::Query& query = sample.queries[i];
         const float* const attention = pattern.colptr(query.query);
-        own.resize(query.query);
+        scores.resize(query.query);
         for (Index pair = 0; pair < query.query; ++pair) {
-          own[pair] = lexical[(query.first_pair + pair) * n_logit_lane + lane];
+          scores[pair] = lexical[(query.first_pair + pair) * n_logit_lane + lane];
         }
-        add_attended(sample, features_, i, own.data(), attention, sums);
+        add_attended(sample, features_, i, scores.data(), attention, sums);
         const auto [all, beyond] = negative_entropies(attention, query.query + 1);
         entropy(view.layer, head, Index{0}) += all;
         entropy(view.layer, head, Index{1}) += beyond;

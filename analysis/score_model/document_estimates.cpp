@@ -8,16 +8,16 @@ namespace headscope {
 std::vector<Estimate> estimates_of_documents(const std::vector<double>& documents_per_block,
                                              const BlockStatistic& statistic,
                                              std::size_t n_bootstrap, std::uint64_t seed) {
-  const BootstrapCounts whole(documents_per_block.size(), 1);
-  if (weighted_sum(documents_per_block, whole) >= least_documents) {
+  const BootstrapCounts observed(documents_per_block.size(), 1);
+  if (weighted_sum(documents_per_block, observed) >= least_documents) {
     return Bootstrap::of_documents(documents_per_block, n_bootstrap, seed).estimates(statistic);
   }
   std::vector<Estimate> estimates;
-  for (const double value : statistic(whole)) estimates.push_back({.value = value});
+  for (const double value : statistic(observed)) estimates.push_back({.value = value});
   std::vector<std::vector<double>> left_out;
   for (std::size_t block = 0; block < documents_per_block.size(); ++block) {
     if (documents_per_block[block] == 0) continue;
-    BootstrapCounts without = whole;
+    BootstrapCounts without = observed;
     without[block] = 0;
     left_out.push_back(statistic(without));
   }

@@ -22,12 +22,12 @@ EffectDocuments::EffectDocuments(std::uint64_t n_document, std::uint64_t n_wante
   const auto sample = [&](std::uint64_t of, std::uint64_t count, std::uint64_t stream) {
     return spread_sample(of, std::min(of, count), CounterRandom(seed, effect_stream + stream));
   };
-  for (const Index each : sample(n_odd, n_wanted, 0)) single.insert(2 * each + 1);
+  for (const Index chosen : sample(n_odd, n_wanted, 0)) single.insert(2 * chosen + 1);
   std::vector<std::uint64_t> rest;
   for (std::uint64_t d = 1; d < n_document; d += 2) {
     if (!single.contains(d)) rest.push_back(d);
   }
-  for (const Index each : sample(rest.size(), n_wanted, 1)) joint.insert(rest[each]);
+  for (const Index chosen : sample(rest.size(), n_wanted, 1)) joint.insert(rest[chosen]);
 }
 
 std::string score_loss_name(Index layer) {
@@ -93,13 +93,13 @@ ScoreEffects::Losses::Losses(ScoreEffects& effects, const Piece& piece, std::siz
 
 void ScoreEffects::Losses::find_surprise(const Matrix& pattern, Index query,
                                          const double* attention, ScoreSurprise& surprise) const {
-  const float* const own = pattern.colptr(query);
+  const float* const weights = pattern.colptr(query);
   double divergence = 0;
   Index most = 0;
   for (Index key = 0; key <= query; ++key) {
-    const double weight = own[key];
+    const double weight = weights[key];
     if (weight > 0) divergence += weight * std::log(weight / attention[key * n_logit_lane]);
-    if (own[key] >= own[most]) most = key;
+    if (weights[key] >= weights[most]) most = key;
   }
   surprise = {static_cast<double>(query), static_cast<double>(most), divergence};
 }
@@ -161,8 +161,8 @@ void ScoreEffects::Losses::observe_layer(const LayerView& view) {
   for (Index head = 0; head < config_.n_head; ++head) {
     ScoreSurprise most;
     for (std::size_t i = 0; i < models_.sample().queries.size(); ++i) {
-      const ScoreSurprise& each = surprises_[i * config_.n_head + head];
-      if (each.divergence > most.divergence) most = each;
+      const ScoreSurprise& surprise = surprises_[i * config_.n_head + head];
+      if (surprise.divergence > most.divergence) most = surprise;
     }
     (*surprise_)(view.layer, head, Index{0}) = most.query;
     (*surprise_)(view.layer, head, Index{1}) = most.key;

@@ -10,7 +10,7 @@
 #include "score_model/user_features.hpp"
 #include "scores/words.hpp"
 
-/// The features of a pair of a query and a key that models of attention scores are sums of.
+/// The score model adds up features: each looks at one query and one key.
 namespace headscope {
 
 enum class FeatureFamily {

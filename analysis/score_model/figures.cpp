@@ -124,11 +124,11 @@ Figure effect_figure(const ResultsGroup& group) {
   const auto add = [&](const std::string& label, std::size_t colour, const auto& estimate_of) {
     series.push_back(Series::points(label, colour));
     for (std::size_t row = 0; row < heads.size(); ++row) {
-      const Estimate each = estimate_of(heads[row]);
-      if (std::isnan(each.value)) continue;
-      series.back().add(
-          static_cast<double>(row),
-          {std::max(each.value, lowest), std::max(each.low, lowest), std::max(each.high, lowest)});
+      const Estimate estimate = estimate_of(heads[row]);
+      if (std::isnan(estimate.value)) continue;
+      series.back().add(static_cast<double>(row),
+                        {std::max(estimate.value, lowest), std::max(estimate.low, lowest),
+                         std::max(estimate.high, lowest)});
     }
     series.back().shift = 0.12 * static_cast<double>(series.size()) - 0.36;
     series.back().keep_intervals_of_all();

@@ -69,11 +69,12 @@ std::vector<std::string> measurable_families(const ResultsGroup& group, std::siz
   const std::vector<std::string>& names = group.labels("family");
   std::vector<std::pair<double, std::string>> found;
   for (std::size_t family = 0; family < names.size(); ++family) {
-    const Estimate each = gain.estimate(family * n_head_total + head);
-    if (each.low > least_family_gain) found.emplace_back(each.value, family_words(names[family]));
+    const Estimate found_gain = gain.estimate(family * n_head_total + head);
+    if (found_gain.low > least_family_gain)
+      found.emplace_back(found_gain.value, family_words(names[family]));
   }
   std::ranges::stable_sort(found, std::ranges::greater(),
-                           [](const auto& each) { return each.first; });
+                           [](const auto& found_gain) { return found_gain.first; });
   found.resize(std::min(found.size(), most_families));
   std::vector<std::string> families;
   for (const auto& [value, name] : found) families.push_back(name);

@@ -30,9 +30,9 @@ SequenceBatch copies(const TokenIds& tokens, std::size_t count) {
 
 std::vector<std::size_t> joint_order(const Statistics& statistics, const ModelConfig& config) {
   std::vector<double> loss;
-  const BootstrapCounts whole(n_document_block, 1);
+  const BootstrapCounts observed(n_document_block, 1);
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    const Array total = statistics.total(score_loss_name(layer)).weighted_sum(whole);
+    const Array total = statistics.total(score_loss_name(layer)).weighted_sum(observed);
     for (Index head = 0; head < config.n_head; ++head) loss.push_back(total(head, joint_step));
   }
   std::vector<std::size_t> order(loss.size());

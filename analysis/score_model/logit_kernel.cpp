@@ -31,8 +31,8 @@ constexpr std::size_t n_lane_numeric = n_numeric_feature + 1;  // with the lexic
   constexpr double shift = 6755399441055744.0;  // 1.5 * 2^52 rounds to a whole number
   for (std::size_t l = 0; l < n_logit_lane; ++l) x[l] = x[l] < -708.0 ? -708.0 : x[l];
   const Lanes shifted = x * 1.4426950408889634 + shift;
-  const Lanes whole = shifted - shift;
-  const Lanes r = (x - whole * 0.693147180369123816490) - whole * 1.90821492927058770002e-10;
+  const Lanes nearest = shifted - shift;
+  const Lanes r = (x - nearest * 0.693147180369123816490) - nearest * 1.90821492927058770002e-10;
   // Taylor's series to the 13th power: |r| <= ln 2 / 2.
   constexpr std::array<double, 14> inverse_factorial{1.0 / 6227020800,
                                                      1.0 / 479001600,

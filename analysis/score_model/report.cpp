@@ -37,10 +37,10 @@ std::string family_counts(const ResultsGroup& group) {
   counts.erase(0);
   std::vector<std::pair<std::size_t, std::size_t>> order(counts.begin(), counts.end());
   std::ranges::stable_sort(order, std::ranges::greater(),
-                           [](const auto& each) { return each.second; });
-  std::string text = joined(order, ", ", [&](const auto& each) {
-    return std::to_string(each.second) + " by " +
-           family_words(attends_by.flag_meanings[each.first]);
+                           [](const auto& counted) { return counted.second; });
+  std::string text = joined(order, ", ", [&](const auto& counted) {
+    return std::to_string(counted.second) + " by " +
+           family_words(attends_by.flag_meanings[counted.first]);
   });
   if (text.empty()) return "none by a measurable family of features";
   return text + (n_none > 0 ? ", " + std::to_string(n_none) + " by no measurable family" : "");

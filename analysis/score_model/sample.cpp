@@ -80,7 +80,7 @@ std::vector<Index> sampled_queries(Index n_token, Index count, std::uint64_t see
   const std::set<Index> drawn =
       random_subset(n_query, std::min(count, n_query), CounterRandom(of_document.value(index)));
   std::vector<Index> queries;
-  for (const Index each : drawn) queries.push_back(each + 2);
+  for (const Index place : drawn) queries.push_back(place + 2);
   return queries;
 }
 

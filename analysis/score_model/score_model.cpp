@@ -32,7 +32,7 @@ class ScoreModel : public CorpusAnalysis {
         corpus_(context.corpus),
         settings_(context.settings),
         compute_(context.compute) {
-    const auto& options = settings_.own<ScoreModelOptions>();
+    const auto& options = settings_.options<ScoreModelOptions>();
     if (!options.features.empty()) user_ = read_user_features(options.features);
     if (corpus_ == nullptr) return;
     queries_ = QuerySample(corpus_->n_document(), options.n_query, settings_.seed);
@@ -178,7 +178,7 @@ std::uint64_t score_memory(const RunShape& run) {
   constexpr std::size_t n_without_relations = 50;
   const std::size_t n_feature = n_without_relations + 2 * run.n_relation;
   const ModelConfig& config = run.config;
-  const auto& options = run.settings.own<ScoreModelOptions>();
+  const auto& options = run.settings.options<ScoreModelOptions>();
   const std::uint64_t n_used = std::min(run.n_document, 2 * options.n_query);
   const std::uint64_t n_query =
       std::min<std::uint64_t>(options.n_query, (n_used + 1) / 2 * run.n_token);

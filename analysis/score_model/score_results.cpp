@@ -16,11 +16,11 @@ class Deviances {
  public:
   Deviances(const ScoreData& data, const ScoreFits& fits)
       : data_(data), fits_(fits), n_head_total_(fits.uniform.shape[1] * fits.uniform.shape[2]) {
-    const BootstrapCounts whole(n_document_block, 1);
-    const double n_query = weighted_sum(data.odd.n_query, whole);
-    const Array uniform = fits.uniform.weighted_sum(whole),
-                beyond = fits.uniform_beyond.weighted_sum(whole),
-                weight = fits.weight.weighted_sum(whole);
+    const BootstrapCounts observed(n_document_block, 1);
+    const double n_query = weighted_sum(data.odd.n_query, observed);
+    const Array uniform = fits.uniform.weighted_sum(observed),
+                beyond = fits.uniform_beyond.weighted_sum(observed),
+                weight = fits.weight.weighted_sum(observed);
     for (std::size_t head = 0; head < n_head_total_; ++head) {
       has_all_.push_back(uniform.values[head] >= least_uniform * n_query && n_query > 0);
       has_beyond_.push_back(n_query > 0 && weight.values[head] >= least_weight * n_query &&

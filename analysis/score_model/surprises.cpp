@@ -28,7 +28,7 @@ std::vector<FoundSurprise> surprises_of(const Statistics& statistics,
     if (value(2) > 0) found.push_back({document, {value(0), value(1), value(2)}});
   }
   std::ranges::stable_sort(found, std::ranges::greater(),
-                           [](const FoundSurprise& each) { return each.place.divergence; });
+                           [](const FoundSurprise& surprise) { return surprise.place.divergence; });
   found.resize(std::min(found.size(), most_surprises));
   return found;
 }

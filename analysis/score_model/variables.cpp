@@ -103,13 +103,13 @@ VariableTable make_score_variables() {
        "What the head attends by, in words: families whose interval of family_gain lies above "
        "0.02, and the features with the largest coefficient_pull",
        own_definition, "", text},
-      Declaration::whole(
+      Declaration::integer(
           "surprise_document", "layer head example",
           "Document where the head's attention is furthest from its model with all features, among "
           "the documents of effect_explained, one query per document; -1 if there is none"),
-      Declaration::whole("surprise_query", "layer head example",
-                         "Position of that query; -1 if there is none"),
-      Declaration::whole(
+      Declaration::integer("surprise_query", "layer head example",
+                           "Position of that query; -1 if there is none"),
+      Declaration::integer(
           "surprise_key", "layer head example",
           "Position of the key that this query attends to most; -1 if there is none"),
       {"surprise_divergence", "layer head example", "nats",
@@ -117,9 +117,9 @@ VariableTable make_score_variables() {
        "query"},
       {"surprise_text", "layer head example", "1", "Tokens around the query", own_definition, "",
        text},
-      Declaration::whole("surprise_marks", "layer head example mark",
-                         "Characters of surprise_text where query and key begin and end; -1 if "
-                         "surprise_text does not contain them"),
+      Declaration::integer("surprise_marks", "layer head example mark",
+                           "Characters of surprise_text where query and key begin and end; -1 if "
+                           "surprise_text does not contain them"),
   };
 }
 

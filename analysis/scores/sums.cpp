@@ -157,7 +157,7 @@ arma::mat WeightedSums::total(const std::string& name, Half half) const {
   return totals;
 }
 
-arma::vec WeightedSums::whole(const std::string& name, Half half) const {
+arma::vec WeightedSums::observed(const std::string& name, Half half) const {
   Array sums = statistics_.total(name);
   const arma::mat by_block(sums.values.data(), sums.size() / n_block, n_block, false, true);
   return by_block * weights(half).col(0);
@@ -175,16 +175,17 @@ arma::mat WeightedSums::ratio(const std::string& name, Half half) const {
 std::vector<Estimate> WeightedSums::estimates(
     const std::function<arma::mat(const WeightedSums&)>& values) const {
   const auto columns = [](const arma::mat& by_weighting, Index first, Index last) {
-    std::vector<std::vector<double>> each;
+    std::vector<std::vector<double>> rows;
     for (Index i = first; i < last; ++i) {
-      each.emplace_back(by_weighting.begin_col(i), by_weighting.end_col(i));
+      rows.emplace_back(by_weighting.begin_col(i), by_weighting.end_col(i));
     }
-    return each;
+    return rows;
   };
-  const arma::mat own = values(*this);
+  const arma::mat by_weighting = values(*this);
   Replicates replicates;
-  replicates.whole = columns(own, 0, 1).front();
-  replicates.resampled = columns(own, 1, std::min<Index>(own.n_cols, 1 + n_kept_resample));
+  replicates.observed = columns(by_weighting, 0, 1).front();
+  replicates.resampled =
+      columns(by_weighting, 1, std::min<Index>(by_weighting.n_cols, 1 + n_kept_resample));
   if (const Index n_part = bootstrap_.n_left_out(); n_part > 0) {
     arma::mat weights(n_block, n_part);
     for (Index i = 0; i < n_part; ++i) {

@@ -97,7 +97,7 @@ class WeightedSums {
   /// The same, into memory that is used again: the heap grows where large matrices come and go.
   void total(const std::string& name, Half half, arma::mat& totals) const;
   /// The first column of `total`: over the documents themselves.
-  arma::vec whole(const std::string& name, Half half) const;
+  arma::vec observed(const std::string& name, Half half) const;
 
   /// total(name) / total(weight_name(name)), element by element; NaN where the weight is 0.
   arma::mat ratio(const std::string& name, Half half = Half::all) const;

@@ -88,9 +88,9 @@ Index nearest_head_word(const std::vector<const Mention*>& mentions, Index befor
 std::array<bool, n_coreference_rule> rules_right(const Piece& piece, const Mention& mention,
                                                  const std::vector<const Mention*>& mentions,
                                                  const std::vector<Index>& antecedents) {
-  const Word& own = piece.words[mention.head_word];
-  const std::string form = lower_ascii(own.form);
-  const Agreement agreement = agreement_of(own);
+  const Word& word = piece.words[mention.head_word];
+  const std::string form = lower_ascii(word.form);
+  const Agreement agreement = agreement_of(word);
   const auto nearest = [&](const auto& passes) {
     return nearest_head_word(mentions, mention.head_word, passes);
   };
@@ -272,13 +272,13 @@ std::array<Ratio, n_word_class> word_class_shares(const Matrix& pattern,
   std::array<double, n_word_class + 1> mass{};
   std::vector<Index> place(token_class.size());
   std::ranges::transform(token_class, place.begin(),
-                         [](Index each) { return std::min(each, n_word_class); });
+                         [](Index word_class) { return std::min(word_class, n_word_class); });
   for (Index q = 2; q < pattern.n_cols; ++q) {
     const float* const weights = pattern.colptr(q);
     for (Index k = 1; k <= q; ++k) mass[place[k]] += weights[k];
   }
   double all = 0;
-  for (const double each : mass) all += each;
+  for (const double share : mass) all += share;
   std::array<Ratio, n_word_class> shares;
   for (Index i = 0; i < n_word_class; ++i) shares[i] = {mass[i], all};
   return shares;

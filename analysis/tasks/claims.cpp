@@ -48,20 +48,21 @@ std::vector<TaskOfRelation> tasks_of_relations(const ResultsGroup& group, const 
   return found;
 }
 
-/// Mean over the marked heads of all tasks of their loss minus the mean loss of the other heads of
-/// their layer; layers whose heads are all marked, or none, are left out. NaN without any.
+/// How much more a marked head loses than the unmarked heads of its layer lose on average; mean
+/// over marked heads and tasks. Layers whose heads are all marked, or none, are left out. NaN
+/// without any.
 double mean_difference(const std::vector<TaskOfRelation>& tasks, Index n_head) {
   double sum = 0, n = 0;
   for (const TaskOfRelation& task : tasks) {
     for (Index first = 0; first < task.loss.size(); first += n_head) {
-      double marked = 0, others = 0, n_marked = 0;
+      double marked = 0, unmarked = 0, n_marked = 0;
       for (Index head_index = first; head_index < first + n_head; ++head_index) {
-        (task.looks[head_index] ? marked : others) += task.loss[head_index];
+        (task.looks[head_index] ? marked : unmarked) += task.loss[head_index];
         n_marked += task.looks[head_index] ? 1 : 0;
       }
       const double n_other = static_cast<double>(n_head) - n_marked;
       if (n_marked == 0 || n_other == 0) continue;
-      sum += marked - n_marked * others / n_other;
+      sum += marked - n_marked * unmarked / n_other;
       n += n_marked;
     }
   }

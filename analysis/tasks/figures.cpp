@@ -27,7 +27,7 @@ std::vector<std::size_t> tasks_with_heads(const ResultsGroup& group) {
   const Array& least = group.values("share_lost_least");
   std::vector<std::size_t> found;
   for (std::size_t task = 0; task < least.shape[0]; ++task) {
-    if (std::ranges::any_of(least.part(task).values, [](double each) { return each > 0; })) {
+    if (std::ranges::any_of(least.part(task).values, [](double value) { return value > 0; })) {
       found.push_back(task);
     }
   }
@@ -163,7 +163,7 @@ std::vector<Series> repair_series(const ResultsGroup& group, std::size_t task) {
   const std::size_t n_head_total = direct.size();
   const Variable &direct_variable = group.variable("direct_effect"),
                  &repair_variable = group.variable("self_repair");
-  Series repaired = Series::points("made up for"), others = Series::points("other heads"),
+  Series repaired = Series::points("made up for"), other_heads = Series::points("other heads"),
          diagonal{.label = "total effect as direct", .colour = no_colour};
   std::vector<double> totals, sizes;
   for (std::size_t i = 0; i < n_head_total; ++i) {
@@ -176,7 +176,7 @@ std::vector<Series> repair_series(const ResultsGroup& group, std::size_t task) {
     const std::size_t place = task * n_head_total + i;
     const bool is_repaired =
         direct_variable.estimate(place).low > 0 && repair_variable.estimate(place).low > 0;
-    Series& series = is_repaired ? repaired : others;
+    Series& series = is_repaired ? repaired : other_heads;
     series.add(direct.values[i], totals[i]);
     series.point_labels.push_back(names[i]);
     low = std::fmin(low, direct.values[i]);
@@ -184,7 +184,7 @@ std::vector<Series> repair_series(const ResultsGroup& group, std::size_t task) {
   }
   diagonal.add(low, low);
   diagonal.add(high, high);
-  return {std::move(diagonal), std::move(repaired), std::move(others)};
+  return {std::move(diagonal), std::move(repaired), std::move(other_heads)};
 }
 
 Figure direct_figure(const ResultsGroup& group) {

@@ -23,7 +23,7 @@ std::vector<Estimate> task_means(const Statistics& statistics, const TaskSums& n
                                weighted_sum(margin.values, weights) / n};
   });
   means[0] =
-      with_score_interval(std::move(means[0]), weighted_sum(n_pair.values, bootstrap.whole()));
+      with_score_interval(std::move(means[0]), weighted_sum(n_pair.values, bootstrap.observed()));
   return means;
 }
 
@@ -125,10 +125,11 @@ TaskValues task_values(const Statistics& statistics, std::size_t task, const Mod
   TaskValues values;
   values.means.resize(2);
   values.change.resize(n_effect);
-  for (auto* each : {&values.p, &values.correct_change}) each->assign(n_effect, std::nan(""));
+  for (auto* values_by_head : {&values.p, &values.correct_change})
+    values_by_head->assign(n_effect, std::nan(""));
   values.first_order.assign(n_head_total, std::nan(""));
-  for (auto* each : {&values.direct_effect, &values.self_repair}) {
-    each->resize(n_head_total);
+  for (auto* values_by_head : {&values.direct_effect, &values.self_repair}) {
+    values_by_head->resize(n_head_total);
   }
   if (!statistics.has(names.n_pair)) return values;
 

@@ -42,14 +42,15 @@ class AnalysisSettings {
   /// Options of one analysis. `Options` has a field with a default for every option, and a function
   /// `declare` that adds the options to a table.
   template <typename Options>
-  Options& own() {
-    return std::any_cast<Options&>(own_.try_emplace(typeid(Options), Options()).first->second);
+  Options& options() {
+    return std::any_cast<Options&>(
+        options_of_analyses_.try_emplace(typeid(Options), Options()).first->second);
   }
   template <typename Options>
-  const Options& own() const {
+  const Options& options() const {
     static const Options defaults;
-    const auto found = own_.find(typeid(Options));
-    return found == own_.end() ? defaults : *std::any_cast<Options>(&found->second);
+    const auto found = options_of_analyses_.find(typeid(Options));
+    return found == options_of_analyses_.end() ? defaults : *std::any_cast<Options>(&found->second);
   }
 
   /// What the losses of ablated heads compute exactly.
@@ -60,12 +61,12 @@ class AnalysisSettings {
   void declare(OptionTable& option, const std::vector<RegisteredAnalysis>& analyses);
   /// Adds the options of one analysis. RegisteredAnalysis::options points here.
   template <typename Options>
-  void declare_own(OptionTable& option) {
-    own<Options>().declare(option);
+  void declare_options(OptionTable& option) {
+    options<Options>().declare(option);
   }
 
  private:
-  std::map<std::type_index, std::any> own_;
+  std::map<std::type_index, std::any> options_of_analyses_;
 };
 
 /// Relations of Universal Dependencies, and most relations of a corpus whose sums are kept.
@@ -244,7 +245,7 @@ struct RegisteredAnalysis {
   Presentation presentation = {};
   /// Upper bound of the bytes it holds, without the weights and the forward pass.
   std::function<std::uint64_t(const RunShape&)> memory = {};
-  /// Declares its options, if any: `&AnalysisSettings::declare_own<PruningOptions>`.
+  /// Declares its options, if any: `&AnalysisSettings::declare_options<PruningOptions>`.
   std::function<void(AnalysisSettings&, OptionTable&)> options = {};
 };
 
@@ -259,7 +260,7 @@ RegisteredAnalysis registered(AnalysisInfo info, std::vector<Figure> (*draw)(con
       [](const AnalysisContext& context) { return std::make_unique<Made>(context); }, draw,
       std::move(presentation), memory};
   if constexpr (!std::is_void_v<Options>) {
-    analysis.options = &AnalysisSettings::declare_own<Options>;
+    analysis.options = &AnalysisSettings::declare_options<Options>;
   }
   return analysis;
 }

@@ -56,7 +56,7 @@ class EdgeGradient {
                                           std::span<const float> mean)>;
 
   /// The same, with effects by gradients of other passes too.
-  void run_averaged(Activations& clean, const OtherPasses& others, const SequenceBatch& batch,
+  void run_averaged(Activations& clean, const OtherPasses& other_passes, const SequenceBatch& batch,
                     std::span<const float> weights, const Matrix& replacement,
                     std::span<const Index> group_ends, const MeanObserver& observe);
 

@@ -70,7 +70,7 @@ double weighted_sum(const std::vector<double>& values, const BootstrapCounts& co
 
 /// Values of several statistics over all units, over resamples of them and without a part of them.
 struct Replicates {
-  std::vector<double> whole;
+  std::vector<double> observed;
   std::vector<std::vector<double>> resampled;  ///< the first n_kept_resample draws: draw x value
   std::vector<std::vector<double>> left_out;   ///< Bootstrap::without: part x value
 };
@@ -101,7 +101,7 @@ class Bootstrap {
   /// 0 for fewer than two units, whose resamples would all be equal.
   std::size_t n_resample() const { return n_resample_; }
   /// All units: every weight is 1.
-  BootstrapCounts whole() const { return BootstrapCounts(n_weight_, 1); }
+  BootstrapCounts observed() const { return BootstrapCounts(n_weight_, 1); }
   /// Resample `index`. Fewer units are drawn than there are (n_drawn): divide by the weights' sum.
   BootstrapCounts draw(std::size_t index) const;
   /// Parts that are left out one at a time: units, or n_document_block groups of more. 0 if nothing

@@ -69,7 +69,7 @@ struct Declaration {
   static Declaration count(std::string name, DimensionNames dimensions, std::string long_name,
                            std::string references = own_definition);
   /// Whole numbers that count nothing, such as a position; units 1.
-  static Declaration whole(std::string name, DimensionNames dimensions, std::string long_name);
+  static Declaration integer(std::string name, DimensionNames dimensions, std::string long_name);
   static Declaration flag(std::string name, DimensionNames dimensions,
                           std::vector<std::string> meanings, std::string long_name);
 
@@ -168,8 +168,8 @@ struct ResultsGroup {
     } else {
       Value values;
       for (const Item& item : items) {
-        const auto& own = std::invoke(of, item);
-        values.insert(values.end(), own.begin(), own.end());
+        const auto& of_item = std::invoke(of, item);
+        values.insert(values.end(), of_item.begin(), of_item.end());
       }
       add(declaration, std::move(values));
     }
@@ -207,7 +207,7 @@ struct Results {
   /// An attribute as text, a number in full; empty if there is none.
   std::string text(const std::string& attribute) const;
   /// An attribute that is a whole number; nothing if there is none.
-  std::optional<std::int64_t> whole(const std::string& attribute) const;
+  std::optional<std::int64_t> integer(const std::string& attribute) const;
 
   bool has(const std::string& group) const;
   const ResultsGroup& group(const std::string& name) const;

@@ -46,8 +46,8 @@ std::optional<double> cgroup_processors(const fs::path& process, const fs::path&
     const fs::path top = controllers.empty() ? mount : mount / controllers;
     fs::path group = fs::path(line.substr(path)).relative_path();
     for (;; group = group.parent_path()) {
-      const std::optional<double> own = quota_of(top / group);
-      if (own) least = std::min(least.value_or(*own), *own);
+      const std::optional<double> quota = quota_of(top / group);
+      if (quota) least = std::min(least.value_or(*quota), *quota);
       if (group.empty()) break;
     }
   }

@@ -11,8 +11,8 @@ std::string number_text(double value, int digits) {
   if (std::isnan(value)) return "NaN";
   char buffer[64];
   char* const last = buffer + sizeof buffer;
-  const bool whole = value == std::round(value) && std::abs(value) < 1e15;
-  const auto end = whole ? std::to_chars(buffer, last, static_cast<long long>(value)).ptr
+  const bool is_integer = value == std::round(value) && std::abs(value) < 1e15;
+  const auto end = is_integer ? std::to_chars(buffer, last, static_cast<long long>(value)).ptr
                    : digits == 0
                        ? std::to_chars(buffer, last, value).ptr
                        : std::to_chars(buffer, last, value, std::chars_format::general, digits).ptr;

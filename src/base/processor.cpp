@@ -43,8 +43,8 @@ constexpr std::array<Instructions, 5> instructions{{{"AMX", &Processor::amx_bf16
 }  // namespace
 
 const char* Processor::widest() const {
-  for (const Instructions& each : instructions) {
-    if (this->*each.has) return each.name;
+  for (const Instructions& set : instructions) {
+    if (this->*set.has) return set.name;
   }
   return narrowest;
 }
@@ -56,9 +56,9 @@ const char* Processor::vectors() const {
 
 Processor Processor::at_most(const std::string& widest) const {
   Processor lowered = *this;
-  for (const Instructions& each : instructions) {
-    if (widest == each.name) return lowered;
-    lowered.*each.has = false;
+  for (const Instructions& set : instructions) {
+    if (widest == set.name) return lowered;
+    lowered.*set.has = false;
   }
   if (widest == narrowest) return lowered;
   throw OptionError("HEADSCOPE_PROCESSOR", "expected one of " +

@@ -46,9 +46,9 @@ struct Reduced {
 
 [[gnu::always_inline]] inline Reduced reduce_exponential(float x) {
   const float shifted = x * 1.44269504F + rounding_shift;
-  const float whole = shifted - rounding_shift;
+  const float nearest = shifted - rounding_shift;
   // ln 2 in two parts, the first short enough that its product is exact.
-  const float r = (x - whole * 0.693359375F) + whole * 2.12194440e-4F;
+  const float r = (x - nearest * 0.693359375F) + nearest * 2.12194440e-4F;
   return {static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(shifted) -
                                     std::bit_cast<std::uint32_t>(rounding_shift)),
           small_exponential_change(r)};

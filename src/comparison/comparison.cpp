@@ -17,14 +17,14 @@ namespace {
 
 bool is_measured(const std::vector<Presentation>& of_runs, const ResultsGroup& group,
                  const Variable& variable) {
-  return std::ranges::any_of(of_runs, [&](const Presentation& each) {
-    return each.group == group.name &&
-           std::ranges::count(each.measures, variable.name, &Measure::variable) > 0;
+  return std::ranges::any_of(of_runs, [&](const Presentation& presentation) {
+    return presentation.group == group.name &&
+           std::ranges::count(presentation.measures, variable.name, &Measure::variable) > 0;
   });
 }
 
 double number_of(const ComparedRun& run, const std::string& name) {
-  const std::optional<std::int64_t> number = run.results.whole(name);
+  const std::optional<std::int64_t> number = run.results.integer(name);
   return number ? static_cast<double>(*number) : std::nan("");
 }
 
@@ -63,7 +63,7 @@ std::vector<RunVariable> measured(const std::vector<ComparedRun>& runs, const st
   std::vector<RunVariable> of_runs;
   const Variable* like = nullptr;
   for (const ComparedRun& run : runs) {
-    RunVariable& own = of_runs.emplace_back();
+    RunVariable& of_run = of_runs.emplace_back();
     if (!run.results.has(group)) continue;
     const ResultsGroup& own_group = run.results.group(group);
     const Variable* const variable = own_group.find(measure.variable);
@@ -73,7 +73,7 @@ std::vector<RunVariable> measured(const std::vector<ComparedRun>& runs, const st
     }
     if (like != nullptr && !is_stackable(*like, *variable)) continue;
     like = variable;
-    own = {&own_group, variable};
+    of_run = {&own_group, variable};
   }
   return of_runs;
 }
@@ -82,8 +82,8 @@ void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_
                  const Measure& measure, const std::set<std::string>& all_measures,
                  ResultsGroup& group) {
   const std::vector<RunVariable> of_runs = measured(runs, group_name, measure);
-  if (std::ranges::count_if(of_runs, [](const auto& each) { return each.variable != nullptr; }) <
-      2) {
+  if (std::ranges::count_if(
+          of_runs, [](const auto& presentation) { return presentation.variable != nullptr; }) < 2) {
     return;
   }
   ResultsGroup draft;  // takes the dimension under the variable's own name
@@ -107,12 +107,12 @@ void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_
 void add_measures(const std::vector<ComparedRun>& runs, const std::vector<Presentation>& of_runs,
                   ResultsGroup& group) {
   std::set<std::string> names;
-  for (const Presentation& each : of_runs) {
-    for (const Measure& measure : each.measures) names.insert(measure.name);
+  for (const Presentation& presentation : of_runs) {
+    for (const Measure& measure : presentation.measures) names.insert(measure.name);
   }
-  for (const Presentation& each : of_runs) {
-    for (const Measure& measure : each.measures) {
-      add_measure(runs, each.group, measure, names, group);
+  for (const Presentation& presentation : of_runs) {
+    for (const Measure& measure : presentation.measures) {
+      add_measure(runs, presentation.group, measure, names, group);
     }
   }
 }
@@ -127,12 +127,13 @@ bool check_shapes(const std::vector<ComparedRun>& runs, std::vector<std::string>
   const std::optional<HeadShape> first = head_shape(runs.front().results);
   bool same = first.has_value();
   for (const ComparedRun& run : runs) {
-    const std::optional<HeadShape> own = head_shape(run.results);
-    const bool is_same = own.has_value() == first.has_value() &&
-                         (!own || (own->n_layer == first->n_layer && own->n_head == first->n_head));
+    const std::optional<HeadShape> of_run = head_shape(run.results);
+    const bool is_same =
+        of_run.has_value() == first.has_value() &&
+        (!of_run || (of_run->n_layer == first->n_layer && of_run->n_head == first->n_head));
     if (is_same) continue;
     same = false;
-    notes.push_back(run.label + " has " + shape_words(own) + ", " + runs.front().label + " " +
+    notes.push_back(run.label + " has " + shape_words(of_run) + ", " + runs.front().label + " " +
                     shape_words(first) + "; heads are not compared one by one");
   }
   return same;

@@ -43,7 +43,7 @@ bool is_in_overview(const Variable& variable) {
 
 /// `loss higher by 0.08 to 0.13`, the interval of the difference on the same documents; where there
 /// is none `entropy lower`, with both values unless the table of runs has them.
-std::string change_of(const std::string& measure, const Estimate& first, const Estimate& own,
+std::string change_of(const std::string& measure, const Estimate& first, const Estimate& later,
                       const Estimate& difference, bool in_overview) {
   if (difference.has_interval()) {
     const bool higher = difference.value > 0;
@@ -52,10 +52,10 @@ std::string change_of(const std::string& measure, const Estimate& first, const E
     return measure + (higher ? " higher by " : " lower by ") + number_text(least, 3) + " to " +
            number_text(most, 3);
   }
-  return measure + (own.value > first.value ? " higher" : " lower") +
-         (in_overview
-              ? ""
-              : " (" + number_text(own.value, 3) + " against " + number_text(first.value, 3) + ")");
+  return measure + (later.value > first.value ? " higher" : " lower") +
+         (in_overview ? ""
+                      : " (" + number_text(later.value, 3) + " against " +
+                            number_text(first.value, 3) + ")");
 }
 
 std::string measures_line(const ResultsGroup& group, const std::vector<Measure>& measures) {
@@ -74,15 +74,15 @@ std::string measures_line(const ResultsGroup& group, const std::vector<Measure>&
     for (const ComparedSlice& slice : compared_slices(group, variable)) {
       const Estimate first = variable.estimate(slice.at[0][0]);
       for (std::size_t run = 1; run < runs.size(); ++run) {
-        const Estimate own = variable.estimate(slice.at[run][0]),
+        const Estimate later = variable.estimate(slice.at[run][0]),
                        difference = differences == nullptr
                                         ? Estimate()
                                         : differences->estimate(slice.at[run][0]);
-        has_interval |= first.has_interval() && own.has_interval();
-        if (!is_changed(first, own, difference)) continue;
+        has_interval |= first.has_interval() && later.has_interval();
+        if (!is_changed(first, later, difference)) continue;
         const std::string name =
             in_words(measure.name, slice.label) + (slice.label.empty() ? "" : ",");
-        changes[run].push_back(change_of(name, first, own, difference, is_in_overview(variable)));
+        changes[run].push_back(change_of(name, first, later, difference, is_in_overview(variable)));
       }
     }
   }
@@ -235,10 +235,10 @@ std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Vari
   const std::size_t n_run = variable.values.shape[0];
   std::vector<ComparedSlice> compared;
   for (const Slice& slice : slices(group, variable, {"run", "layer", "head"})) {
-    ComparedSlice& own = compared.emplace_back(ComparedSlice{slice.label, {}});
+    ComparedSlice& joined_slice = compared.emplace_back(ComparedSlice{slice.label, {}});
     const auto n_head = static_cast<std::ptrdiff_t>(slice.at.size() / n_run);
     for (auto run = slice.at.begin(); run != slice.at.end(); run += n_head) {
-      own.at.emplace_back(run, run + n_head);
+      joined_slice.at.emplace_back(run, run + n_head);
     }
   }
   return compared;
@@ -290,12 +290,13 @@ std::string ordering_of(const ResultsGroup& comparison) {
 
 Presentation comparison_presentation(const std::vector<Presentation>& of_runs) {
   Presentation comparison{.group = comparison_group};
-  for (const Presentation& each : of_runs) {
-    for (const Measure& measure : each.measures) {
+  for (const Presentation& presentation : of_runs) {
+    for (const Measure& measure : presentation.measures) {
       comparison.measures.push_back({measure.name, measure.name, ""});
     }
-    for (ScoreSection section : each.scores) {
-      for (std::string& variable : section.variables) variable = joined_name(each.group, variable);
+    for (ScoreSection section : presentation.scores) {
+      for (std::string& variable : section.variables)
+        variable = joined_name(presentation.group, variable);
       comparison.scores.push_back(std::move(section));
     }
   }

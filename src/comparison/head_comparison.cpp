@@ -21,10 +21,10 @@ std::optional<std::vector<RunVariable>> of_all_runs(const std::vector<ComparedRu
   std::vector<RunVariable> of_runs;
   for (const ComparedRun& run : runs) {
     if (!run.results.has(group.name)) return std::nullopt;
-    const ResultsGroup& own = run.results.group(group.name);
-    const Variable* const found = own.find(variable.name);
+    const ResultsGroup& of_run = run.results.group(group.name);
+    const Variable* const found = of_run.find(variable.name);
     if (found == nullptr || !is_stackable(variable, *found)) return std::nullopt;
-    of_runs.push_back({&own, found});
+    of_runs.push_back({&of_run, found});
   }
   return of_runs;
 }
@@ -54,11 +54,11 @@ RemovedHeads removed_heads(const std::vector<ComparedRun>& runs, const ResultsGr
                     n_head_total = group.dimension("layer").size() * n_head;
   RemovedHeads removed;
   for (const ComparedRun& run : runs) {
-    std::vector<bool>& own = removed.emplace_back(n_head_total, false);
+    std::vector<bool>& of_run = removed.emplace_back(n_head_total, false);
     const std::string names = "," + run.results.text("pruned_heads") + ",";
     for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
       const std::string name = HeadIndex::of(head_index, n_head).text();
-      own[head_index] = names.find("," + name + ",") != std::string::npos;
+      of_run[head_index] = names.find("," + name + ",") != std::string::npos;
     }
   }
   return removed;
@@ -74,16 +74,16 @@ void add_rank_correlation(const Variable& variable, const RemovedHeads& removed,
   const std::size_t n_slice = by_run.size() / group.dimension("run").size();
   Array correlation(group.shape_of(dimensions));
   for (std::size_t i = 0; i < by_run.size(); ++i) {
-    std::vector<double> first, own;
+    std::vector<double> first, later;
     for (std::size_t head = 0; head < by_run[i].at.size(); ++head) {
       const double before = variable.values.values[by_run[i % n_slice].at[head]],
                    now = variable.values.values[by_run[i].at[head]];
       const bool is_removed = removed[0][head] || removed[i / n_slice][head];
       if (is_removed || std::isnan(before) || std::isnan(now)) continue;
       first.push_back(before);
-      own.push_back(now);
+      later.push_back(now);
     }
-    correlation.values[i] = spearman(first, own);
+    correlation.values[i] = spearman(first, later);
   }
   group.add({.name = variable.name + "_rank_correlation",
              .dimensions = dimensions,
@@ -150,18 +150,18 @@ std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs, const Variab
   }
   const auto& first = runs.front().results.attributes;
   for (std::size_t run = 0; run < runs.size(); ++run) {
-    const auto& own = runs[run].results.attributes;
+    const auto& of_run = runs[run].results.attributes;
     paired[run] = std::ranges::all_of(alike, [&](const std::string& name) {
-      const auto a = first.find(name), b = own.find(name);
-      return a != first.end() && b != own.end() && a->second == b->second;
+      const auto a = first.find(name), b = of_run.find(name);
+      return a != first.end() && b != of_run.end() && a->second == b->second;
     });
   }
   return paired;
 }
 
-bool is_changed(const Estimate& first, const Estimate& own, const Estimate& difference) {
+bool is_changed(const Estimate& first, const Estimate& later, const Estimate& difference) {
   if (difference.has_interval()) return difference.low > 0 || difference.high < 0;
-  return own.low > first.high || own.high < first.low;
+  return later.low > first.high || later.high < first.low;
 }
 
 void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& comparison) {

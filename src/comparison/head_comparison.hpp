@@ -17,7 +17,7 @@ std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs, const Variab
 
 /// Whether a value changed: by the interval of its difference if it has one, else if the two
 /// intervals lie apart.
-bool is_changed(const Estimate& first, const Estimate& own, const Estimate& difference);
+bool is_changed(const Estimate& first, const Estimate& later, const Estimate& difference);
 
 /// Adds every variable by head that all runs have, with its comparison with the first run, and the
 /// type transitions. The runs have the same number of layers and heads.

@@ -115,24 +115,24 @@ Variable differences(const Variable& all, const std::vector<RunVariable>& of_run
   const std::size_t n_value = all.values.size() / of_runs.size();
   std::vector<Estimate> estimates(all.values.size());
   const auto resamples_of = [&](std::size_t run) -> const Array* {
-    const Variable* const own = of_runs[run].variable;
-    const bool has = own != nullptr && own->interval && own->values.size() == n_value &&
-                     own->interval->resamples.size() > 0;
-    return has ? &own->interval->resamples : nullptr;
+    const Variable* const of_run = of_runs[run].variable;
+    const bool has = of_run != nullptr && of_run->interval && of_run->values.size() == n_value &&
+                     of_run->interval->resamples.size() > 0;
+    return has ? &of_run->interval->resamples : nullptr;
   };
   const Array* const first = resamples_of(0);
   bool any = false;
   for (std::size_t run = 0; run < of_runs.size(); ++run) {
-    const Array* const own = paired[run] && run > 0 ? resamples_of(run) : nullptr;
+    const Array* const later = paired[run] && run > 0 ? resamples_of(run) : nullptr;
     const bool is_paired =
-        first != nullptr && own != nullptr && own->shape == first->shape &&
+        first != nullptr && later != nullptr && later->shape == first->shape &&
         of_runs[run].variable->interval->resampling == of_runs[0].variable->interval->resampling;
     any |= is_paired;
     for (std::size_t i = 0; i < n_value; ++i) {
       const std::size_t at = run * n_value + i;
       std::vector<double> samples;
-      for (std::size_t r = 0; is_paired && r < own->shape[0]; ++r) {
-        samples.push_back(own->values[r * n_value + i] - first->values[r * n_value + i]);
+      for (std::size_t r = 0; is_paired && r < later->shape[0]; ++r) {
+        samples.push_back(later->values[r * n_value + i] - first->values[r * n_value + i]);
       }
       estimates[at] =
           percentile_estimate(all.values.values[at] - all.values.values[i], std::move(samples));
@@ -156,7 +156,7 @@ Variable differences(const Variable& all, const std::vector<RunVariable>& of_run
 std::optional<Variable> stacked(const std::string& name, const std::vector<RunVariable>& of_runs,
                                 StackedLabels labels, ResultsGroup& into) {
   const RunVariable& first =
-      *std::ranges::find_if(of_runs, [](const auto& each) { return each.variable != nullptr; });
+      *std::ranges::find_if(of_runs, [](const auto& of_run) { return of_run.variable != nullptr; });
   std::vector<StackedAxis> axes;
   Shape shape{of_runs.size()};
   for (std::size_t axis = 0; axis < first.variable->dimensions.size(); ++axis) {
@@ -171,20 +171,20 @@ std::optional<Variable> stacked(const std::string& name, const std::vector<RunVa
     result.type = like.type;
     result.flag_meanings = like.flag_meanings;
   }
-  const auto with_interval = std::ranges::find_if(of_runs, [](const RunVariable& each) {
-    return each.variable != nullptr && each.variable->interval.has_value();
+  const auto with_interval = std::ranges::find_if(of_runs, [](const RunVariable& of_run) {
+    return of_run.variable != nullptr && of_run.variable->interval.has_value();
   });
   if (with_interval != of_runs.end()) {
     result.interval = {result.values, result.values, with_interval->variable->interval->resampling};
   }
   const std::size_t n_value = result.values.size() / of_runs.size();
   for (std::size_t run = 0; run < of_runs.size(); ++run) {
-    const Variable* const own = of_runs[run].variable;
-    if (own == nullptr) continue;
-    const auto places = offsets(axes, run, own->values.shape);
+    const Variable* const of_run = of_runs[run].variable;
+    if (of_run == nullptr) continue;
+    const auto places = offsets(axes, run, of_run->values.shape);
     for (std::size_t i = 0; i < n_value; ++i) {
       if (!places[i]) continue;
-      const Estimate estimate = own->estimate(*places[i]);
+      const Estimate estimate = of_run->estimate(*places[i]);
       result.values.values[run * n_value + i] = estimate.value;
       if (!result.interval) continue;
       result.interval->low.values[run * n_value + i] = estimate.low;

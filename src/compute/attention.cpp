@@ -18,8 +18,8 @@ void causal_attention(const Matrix& qkv, Index n_head, double scale, blas::View 
     check_count("pattern queries", qkv.n_cols, pattern->n_cols);
     check_count("pattern slices", n_head, pattern->n_slices);
   }
-  const SequenceBatch::Sequence whole{0, qkv.n_cols};
-  causal_attention(qkv, n_head, scale, {&whole, 1}, 1, z, context.passes(), pattern);
+  const SequenceBatch::Sequence sequence{0, qkv.n_cols};
+  causal_attention(qkv, n_head, scale, {&sequence, 1}, 1, z, context.passes(), pattern);
 }
 
 }  // namespace headscope

@@ -133,14 +133,15 @@ void run(const BatchAttention& attention, std::span<const SequenceBatch::Sequenc
 
 SequenceInputs sequence_inputs(blas::ConstView columns, const HeadRows& rows, double scale,
                                Index head, const SequenceBatch::Sequence& sequence) {
-  const auto own = [&](Index first) {
+  const auto rows_from = [&](Index first) {
     return columns.rows(first, rows.d_head).cols(sequence.first, sequence.count);
   };
   const auto prefix = [&](Index first) {
     return columns.rows(first, rows.d_head).cols(sequence.prefix_first, sequence.prefix_count);
   };
   const Index k = rows.k(head), v = rows.v(head);
-  return {own(rows.q(head)), own(k), own(v), prefix(k), prefix(v), static_cast<float>(scale)};
+  return {rows_from(rows.q(head)),  rows_from(k), rows_from(v), prefix(k), prefix(v),
+          static_cast<float>(scale)};
 }
 
 Index queries_at_once(bool packs) {

@@ -72,16 +72,17 @@ struct CircuitForward::Workspace : EdgeModel {
     const Index d_model = config.d_model;
     for (Index i = 0; i < n_port; ++i) {
       const Index port = first_port + i;
-      const blas::View own(streams + i * count * d_model, d_model, count, d_model);
+      const blas::View input(streams + i * count * d_model, d_model, count, d_model);
       if (!is_read(port)) continue;
       for (Index t = 0; t < count; ++t) {
-        std::copy_n(base.colptr(replacement->position(first + t)), d_model, own.data + t * d_model);
+        std::copy_n(base.colptr(replacement->position(first + t)), d_model,
+                    input.data + t * d_model);
       }
       for (Index u = 0; u < graph.n_read(port); ++u) {
         if (kept[graph.edge(u, port)] == 0) continue;
         const float* const x = node(u).data + first * d_model;
 #pragma omp simd
-        for (Index j = 0; j < count * d_model; ++j) own.data[j] += x[j];
+        for (Index j = 0; j < count * d_model; ++j) input.data[j] += x[j];
       }
     }
   }
@@ -103,10 +104,10 @@ struct CircuitForward::Workspace : EdgeModel {
         for (Index t = 0; t < count; ++t) std::fill_n(out.data + t * out.stride, d_head, 0.0F);
         continue;
       }
-      const blas::View own(streams + i * count * d_model, d_model, count, d_model);
-      layer.ln_1.apply(own, own);
+      const blas::View input(streams + i * count * d_model, d_model, count, d_model);
+      layer.ln_1.apply(input, input);
       blas::multiply_serial(blas::ConstView(weights.W_QKV).rows(i * d_head, d_head), Transpose::no,
-                            own, Transpose::no, out);
+                            input, Transpose::no, out);
       if (weights.b_QKV.is_empty()) continue;
       add_scaled({weights.b_QKV.memptr() + i * d_head, d_head, 1, d_head}, 1, out);
     }
@@ -143,19 +144,19 @@ struct CircuitForward::Workspace : EdgeModel {
   void run_mlp(Index l, const Layer& layer) {
     const Index written = graph.mlp(l);
     if (!live[written]) return;
-    Matrix own = stream.matrix(config.d_model, n_column);
+    Matrix input = stream.matrix(config.d_model, n_column);
     Matrix pre = hidden.matrix(config.d_in(), n_column);
-    read_all(graph.mlp_port(l), own);
-    layer.ln_2.apply(own, own);
-    layer.mlp.write(own, pre, blas::View(pre).rows(0, config.d_mlp), node(written),
+    read_all(graph.mlp_port(l), input);
+    layer.ln_2.apply(input, input);
+    layer.mlp.write(input, pre, blas::View(pre).rows(0, config.d_mlp), node(written),
                     context.float32());
     subtract_replacement(written);
   }
 
-  void read_all(Index port, Matrix& own) {
+  void read_all(Index port, Matrix& input) {
 #pragma omp parallel for schedule(dynamic)
     for (Index first = 0; first < n_column; first += columns_of_thread) {
-      read(port, 1, first, std::min(columns_of_thread, n_column - first), own.colptr(first));
+      read(port, 1, first, std::min(columns_of_thread, n_column - first), input.colptr(first));
     }
   }
 

@@ -7,9 +7,9 @@
 namespace headscope {
 
 /// @throws ShapeError unless `count`, which is named, divides `whole`; gives both.
-inline void check_divisor(const char* name, std::size_t whole, std::size_t count) {
-  if (count > 0 && whole % count == 0) return;
-  throw ShapeError(std::string(name) + ": expected a divisor of " + std::to_string(whole) +
+inline void check_divisor(const char* name, std::size_t total, std::size_t count) {
+  if (count > 0 && total % count == 0) return;
+  throw ShapeError(std::string(name) + ": expected a divisor of " + std::to_string(total) +
                    ", got " + std::to_string(count));
 }
 

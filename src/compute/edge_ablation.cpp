@@ -84,7 +84,7 @@ struct EdgeAblation::Workspace : EdgeModel {
       prepared_layer = l;
       prepared_mlp = false;
     }
-    Matrix own = head_qkv.matrix(d_q + 2 * d_head, n_column);
+    Matrix qkv_of_head = head_qkv.matrix(d_q + 2 * d_head, n_column);
     Matrix mixed = head_z.matrix(d_q, n_column);
     const std::array rows{config.q_row(port.head), config.k_row(port.head),
                           config.v_row(port.head)};
@@ -92,13 +92,14 @@ struct EdgeAblation::Workspace : EdgeModel {
     for (const std::size_t i : {0, 1, 2}) {
       const Index count = i == 0 ? d_q : d_head;
       copy(blas::ConstView(projected).rows(rows[i], count),
-           blas::View(own).rows(own_rows[i], count));
+           blas::View(qkv_of_head).rows(own_rows[i], count));
     }
     const auto kind = static_cast<std::size_t>(port.kind);
     layer.ln_1.difference(clean.resid(l), D, D);
     layer.attention.add_projection(rows[kind], D, batch.sequences,
-                                   blas::View(own).rows(own_rows[kind], d_head), context.float32());
-    causal_attention(own, port.n_head, config.score_scale(l), batch.sequences, 1, mixed,
+                                   blas::View(qkv_of_head).rows(own_rows[kind], d_head),
+                                   context.float32());
+    causal_attention(qkv_of_head, port.n_head, config.score_scale(l), batch.sequences, 1, mixed,
                      context.passes());
     mixed -= clean.z(l).rows(rows[0], rows[0] + d_q - 1);
     blas::multiply(blas::ConstView(model.layers[l].W_O).cols(rows[0], d_q), mixed, difference);

@@ -122,7 +122,7 @@ void EdgeGradient::run(Activations& clean, const SequenceBatch& batch,
                });
 }
 
-void EdgeGradient::run_averaged(Activations& clean, const OtherPasses& others,
+void EdgeGradient::run_averaged(Activations& clean, const OtherPasses& other_passes,
                                 const SequenceBatch& batch, std::span<const float> weights,
                                 const Matrix& replacement, std::span<const Index> group_ends,
                                 const MeanObserver& observe) {
@@ -133,8 +133,8 @@ void EdgeGradient::run_averaged(Activations& clean, const OtherPasses& others,
   w.of_clean.clear(batch);
   w.of_clean.add(w.gradient, clean, batch, weights);
   w.of_others.clear(batch);
-  for (Index pass = 0; pass < others.count; ++pass) {
-    w.of_others.add(w.gradient, others.activations(pass), batch, weights);
+  for (Index pass = 0; pass < other_passes.count; ++pass) {
+    w.of_others.add(w.gradient, other_passes.activations(pass), batch, weights);
   }
 
   const Index most = chunk_columns(w.graph, w.config.d_model);
@@ -162,7 +162,7 @@ void EdgeGradient::run_averaged(Activations& clean, const OtherPasses& others,
     for (Index g = group; g <= last; ++g) {
       Effects &first_order = by_clean[g - group], &mean = by_others[g - group];
       for (Index edge = 0; edge < mean.size(); ++edge) {
-        mean[edge] = (mean[edge] + first_order[edge]) / static_cast<float>(others.count + 1);
+        mean[edge] = (mean[edge] + first_order[edge]) / static_cast<float>(other_passes.count + 1);
       }
       observe(g, first_order, mean);
     }

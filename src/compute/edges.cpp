@@ -76,9 +76,9 @@ std::string EdgeGraph::port_name(Index port) const {
   if (reader.kind == PathPort::Kind::logits) return "logits";
   if (reader.kind == PathPort::Kind::mlp) return node_name(mlp(reader.layer));
   constexpr const char* kinds[] = {".q", ".k", ".v"};
-  const std::string others =
+  const std::string sharing =
       reader.n_head == 1 ? "" : "-" + std::to_string(reader.head + reader.n_head - 1);
-  return node_name(owner(port)) + others + kinds[static_cast<std::size_t>(reader.kind)];
+  return node_name(owner(port)) + sharing + kinds[static_cast<std::size_t>(reader.kind)];
 }
 
 }  // namespace headscope

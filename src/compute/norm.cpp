@@ -12,35 +12,31 @@ namespace headscope {
 namespace {
 
 template <bool centred>
-HEADSCOPE_VECTORISED void normalize_column(const float* x, const float* gain, const float* bias,
-                                           Index n, double epsilon, float* y) {
-  double mean = 0;
+HEADSCOPE_VECTORISED float standardize_column(const float* x, Index n, double epsilon, float* y) {
+  // The mean stays in double: a rounded mean would swamp the deviations of features far from zero.
+  double sum = 0, squares = 0;
   if constexpr (centred) {
-    double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (Index i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
-    mean = sum / static_cast<double>(n);
   }
-  double squares = 0;
+  const double mean = sum / static_cast<double>(n);
 #pragma omp simd reduction(+ : squares)
   for (Index i = 0; i < n; ++i) {
     const double value = static_cast<double>(x[i]) - mean;
     squares += value * value;
   }
   const double inverse_scale = 1.0 / std::sqrt(squares / static_cast<double>(n) + epsilon);
-  // The mean stays in double: a rounded mean would swamp the deviations of features far from zero.
-  if constexpr (centred) {
 #pragma omp simd
-    for (Index i = 0; i < n; ++i) {
-      const double value = static_cast<double>(x[i]) - mean;
-      y[i] = static_cast<float>(value * inverse_scale) * gain[i] + bias[i];
-    }
-  } else {
-#pragma omp simd
-    for (Index i = 0; i < n; ++i) {
-      y[i] = static_cast<float>(static_cast<double>(x[i]) * inverse_scale) * gain[i];
-    }
+  for (Index i = 0; i < n; ++i) {
+    y[i] = static_cast<float>((static_cast<double>(x[i]) - mean) * inverse_scale);
   }
+  return static_cast<float>(inverse_scale);
+}
+
+template <bool centred>
+HEADSCOPE_VECTORISED void scale_column(const float* gain, const float* bias, Index n, float* y) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) y[i] = centred ? y[i] * gain[i] + bias[i] : y[i] * gain[i];
 }
 
 template <bool centred>
@@ -107,27 +103,6 @@ HEADSCOPE_VECTORISED void gradient_column(const float* x, const float* gain, con
 }
 
 template <bool centred>
-HEADSCOPE_VECTORISED float standardize_column(const float* x, Index n, double epsilon, float* y) {
-  double sum = 0, squares = 0;
-  if constexpr (centred) {
-#pragma omp simd reduction(+ : sum)
-    for (Index i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
-  }
-  const double mean = sum / static_cast<double>(n);
-#pragma omp simd reduction(+ : squares)
-  for (Index i = 0; i < n; ++i) {
-    const double value = static_cast<double>(x[i]) - mean;
-    squares += value * value;
-  }
-  const double inverse_scale = 1.0 / std::sqrt(squares / static_cast<double>(n) + epsilon);
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    y[i] = static_cast<float>((static_cast<double>(x[i]) - mean) * inverse_scale);
-  }
-  return static_cast<float>(inverse_scale);
-}
-
-template <bool centred>
 HEADSCOPE_VECTORISED void unit_scale_gradient_column(const float* gain, const float* dy, Index n,
                                                      float* dx) {
   double sum = 0;
@@ -154,10 +129,11 @@ void Norm::apply(blas::ConstView X, blas::View Y) const {
   if (centred_) check_count("norm bias", X.n_row, bias_->n_elem);
   check_count("norm output rows", X.n_row, Y.n_row);
   check_count("norm output columns", X.n_col, Y.n_col);
-  const auto normalize = centred_ ? normalize_column<true> : normalize_column<false>;
+  const auto standardize = centred_ ? standardize_column<true> : standardize_column<false>;
+  const auto scale = centred_ ? scale_column<true> : scale_column<false>;
   for_each_column(X.n_row, X.n_col, [&](Index t) {
-    normalize(column_at(X, t), gain_->memptr(), bias_->memptr(), X.n_row, epsilon_,
-              column_at(Y, t));
+    standardize(column_at(X, t), X.n_row, epsilon_, column_at(Y, t));
+    scale(gain_->memptr(), bias_->memptr(), X.n_row, column_at(Y, t));
   });
 }
 

@@ -9,8 +9,8 @@
 
 namespace headscope {
 
-/// Entries of the vocabulary chosen for each column of a clean batch, for estimates of the losses
-/// of its variants without the logits of all entries.
+/// Estimates a variant's losses from some vocabulary entries instead of all: they are chosen once
+/// for each column of the clean batch.
 ///
 /// With clean probabilities p and differences of logits d, measured from their mean under p, the
 /// loss of a variant differs from the clean one by

@@ -27,9 +27,9 @@ void SequenceBatch::add_pair(std::span<const TokenId> a, std::span<const TokenId
     const Index first = n_column(),
                 n_token = std::max<Index>(n_shared, sequence.size() - (with_last ? 0 : 1));
     if (n_token > from) {
-      const std::span<const TokenId> own = sequence.subspan(from, n_token - from);
-      tokens.insert(tokens.end(), own.begin(), own.end());
-      sequences.push_back({first, own.size(), prefix, from});
+      const std::span<const TokenId> piece = sequence.subspan(from, n_token - from);
+      tokens.insert(tokens.end(), piece.begin(), piece.end());
+      sequences.push_back({first, piece.size(), prefix, from});
     }
     for (Index t = n_shared; t < sequence.size(); ++t) {
       predictions.push_back(

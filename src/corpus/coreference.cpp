@@ -26,8 +26,8 @@ EntityFields EntityFields::parse(std::string_view declaration) {
   return fields;
 }
 
-MentionReader::MentionReader(std::string file, EntityFields fields, bool whole)
-    : file_(std::move(file)), fields_(fields), whole_(whole) {}
+MentionReader::MentionReader(std::string file, EntityFields fields, bool is_whole)
+    : file_(std::move(file)), fields_(fields), whole_(is_whole) {}
 
 void MentionReader::fail(std::size_t line, const std::string& problem) const {
   throw DataError(file_, std::to_string(line), problem);

@@ -37,7 +37,7 @@ class MentionReader {
 
   /// @param whole  whether the nodes are a whole document, where every bracket must be matched; if
   ///               not, mentions that extend beyond the nodes are left out without error.
-  MentionReader(std::string file, EntityFields fields, bool whole);
+  MentionReader(std::string file, EntityFields fields, bool is_whole);
 
   /// Takes the next node.
   /// @param word    index of the word in the document; none for an empty node.

@@ -117,14 +117,14 @@ std::vector<PackedSegments> pack(const Tokenizer& tokenizer, std::string_view te
 
 std::vector<ByteSpan> cut_text(const Tokenizer& tokenizer, std::string_view text,
                                Index max_tokens) {
-  const ByteSpan whole(0, text.size());
+  const ByteSpan all_text(0, text.size());
   if (tokenizer.most_tokens(text.size()) <= max_tokens ||
       count_tokens(tokenizer, text, max_tokens) <= max_tokens) {
-    return {whole};
+    return {all_text};
   }
   const std::string searchable = with_placeholders(text);
   std::vector<ByteSpan> pieces;
-  const auto sentence_spans = sentences(searchable, whole);
+  const auto sentence_spans = sentences(searchable, all_text);
   for (const auto& packed : pack(tokenizer, text, sentence_spans, max_tokens)) {
     const ByteSpan span(sentence_spans[packed.first].first, sentence_spans[packed.end - 1].second);
     if (packed.fits) {

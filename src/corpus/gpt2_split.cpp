@@ -47,11 +47,11 @@ std::size_t ascii_part_end(std::string_view text, std::size_t begin) {
   const Kind second = kind(begin + 1);
   const bool after_space = rest[0] == ' ' && second != Kind::space && second != Kind::end;
   std::size_t end = begin + (after_space ? 1 : 0);
-  const Kind own = kind(end);
-  while (kind(end) == own && own != Kind::wide) ++end;
+  const Kind first_kind = kind(end);
+  while (kind(end) == first_kind && first_kind != Kind::wide) ++end;
   if (kind(end) == Kind::wide) return 0;
   // The last of several spaces before other text belongs to that text.
-  if (own == Kind::space && kind(end) != Kind::end && end > begin + 1) --end;
+  if (first_kind == Kind::space && kind(end) != Kind::end && end > begin + 1) --end;
   return end;
 }
 

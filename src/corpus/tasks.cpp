@@ -99,8 +99,8 @@ TaskPair read_pair(const PairLine& line, const Tokenizer& tokenizer) {
                     bad = line.some_text(is_sentences ? "sentence_bad" : "bad");
   const auto side = [&](const std::string& text) {
     TokenIds tokens = begin;
-    const TokenIds own = tokenizer.encode(text).ids;
-    tokens.insert(tokens.end(), own.begin(), own.end());
+    const TokenIds ids = tokenizer.encode(text).ids;
+    tokens.insert(tokens.end(), ids.begin(), ids.end());
     return tokens;
   };
   TaskPair pair{side(good), side(bad), 0, first_word(prefix + good) != first_word(prefix + bad)};

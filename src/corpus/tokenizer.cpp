@@ -56,7 +56,7 @@ Tokenizer::Tokenizer(const TokenizerFiles& files) {
                                       .merger = std::move(merger),
                                       .first_token = {},
                                       .first_token_reason = {},
-                                      .whole = {},
+                                      .all_text = {},
                                       .added = std::move(search)});
   data_->entries.reserve(entries.size());
   data_->bytes.reserve(entries.size());
@@ -103,13 +103,13 @@ Tokenizer::Encoding Tokenizer::encode(std::string_view text, bool continues) con
   Encoding encoding;
   encoding.ids.reserve(text.size() / 4 + 1);
   encoding.spans.reserve(text.size() / 4 + 1);
-  const Data::Text whole{text, well_formed, 0, {true, continues}};
+  const Data::Text all_text{text, well_formed, 0, {true, continues}};
   for (const auto& [span, token] : data_->added.split(text)) {
     if (token) {
       encoding.ids.push_back(*token);
       encoding.spans.push_back(span);
     } else {
-      data_->encode_normalized(data_->settings.normalizer, whole.part(span), encoding,
+      data_->encode_normalized(data_->settings.normalizer, all_text.part(span), encoding,
                                &Data::encode_section);
     }
   }

@@ -29,7 +29,7 @@ struct Tokenizer::Data {
   BytePairMerger merger;
   std::optional<TokenId> first_token;
   std::string first_token_reason;
-  WholeTokens whole;  // points into `bytes` and `entries`
+  WholeTokens whole_tokens;  // points into `bytes` and `entries`
   AddedTokenSearch added;
 
   /// A text, or its normal form, and where it stands.

@@ -45,9 +45,9 @@ void Tokenizer::Data::add_entry(const VocabularyEntry& entry) {
   append_symbols(part, merged, lengths);
   merger.merge(merged, lengths);
   if (settings.ignore_merges) {
-    whole.add(part, static_cast<TokenId>(entries.size() - 1));
+    whole_tokens.add(part, static_cast<TokenId>(entries.size() - 1));
   } else if (merged.size() == 1) {
-    whole.add(part, merged[0]);
+    whole_tokens.add(part, merged[0]);
   }
 }
 
@@ -145,7 +145,7 @@ void Tokenizer::Data::append_symbols(std::string_view part, TokenIds& tokens,
 }
 
 void Tokenizer::Data::encode_part(const Text& part, Encoding& encoding) const {
-  if (const std::optional<TokenId> token = whole.find(part.bytes)) {
+  if (const std::optional<TokenId> token = whole_tokens.find(part.bytes)) {
     encoding.ids.push_back(*token);
     encoding.spans.emplace_back(part.offset, part.offset + part.bytes.size());
     return;

@@ -54,7 +54,7 @@ void Series::keep_intervals_of_all() {
 
 Chart rows_chart(std::string row_title, std::string value_title, std::vector<std::string> rows,
                  std::vector<Series> series, std::vector<ReferenceLine> lines) {
-  std::erase_if(series, [](const Series& each) { return each.x.empty(); });
+  std::erase_if(series, [](const Series& one) { return one.x.empty(); });
   return {.panels = {{"", std::move(series), std::move(lines)}},
           .x_title = std::move(row_title),
           .y_title = std::move(value_title),

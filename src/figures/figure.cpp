@@ -39,7 +39,7 @@ std::string redraw_line(const std::string& name) {
   return "# Redraw: gnuplot -c " + name + ".gp svg";
 }
 
-std::string whole(double pixels) {
+std::string integer_text(double pixels) {
   return std::to_string(std::lround(pixels));
 }
 
@@ -56,12 +56,14 @@ FigureScript script_of(const Figure& figure) {
 // PNG at 300 dots per inch; PDF at the size of the SVG. The script's text
 // sizes are pixels, which the cairo terminals take for points.
 std::string preamble(const Figure& figure, const Page& page) {
-  const std::string size = whole(page.width()) + ", " + whole(page.height());
+  const std::string size = integer_text(page.width()) + ", " + integer_text(page.height());
   const double scale = png_dots_per_inch / 96;
-  const std::string large = whole(scale * page.width()) + ", " + whole(scale * page.height());
+  const std::string large =
+      integer_text(scale * page.width()) + ", " + integer_text(scale * page.height());
   const std::string inches =
       decimals(page.width() / 96, 3) + "in, " + decimals(page.height() / 96, 3) + "in";
-  const std::string font = " background rgb 'white' font 'sans-serif," + whole(text_size) + "'";
+  const std::string font =
+      " background rgb 'white' font 'sans-serif," + integer_text(text_size) + "'";
   return "# " + one_line(figure.title) + "\n# Source: " + one_line(figure.source) + "\n" +
          redraw_line(figure.name) + "   (or png, pdf)\nreset\n" +
          "if (ARGC < 1) ARG1 = 'svg'\nif (ARGC < 2) ARG2 = '" + figure.name + ".'.ARG1\n" +

@@ -52,13 +52,13 @@ void for_each_series(const Chart& chart, const Use& use) {
 
 // Whether an axis counts something.
 bool whole_numbers(const Chart& chart, std::vector<double> Series::*values) {
-  bool whole = true;
+  bool are_integers = true;
   for_each_series(chart, [&](const Series& series) {
     for (const double value : series.*values) {
-      whole = whole && (!std::isfinite(value) || value == std::round(value));
+      are_integers = are_integers && (!std::isfinite(value) || value == std::round(value));
     }
   });
-  return whole;
+  return are_integers;
 }
 
 bool has_points(const Series& series) {

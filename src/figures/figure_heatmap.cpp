@@ -30,13 +30,13 @@ void check(const std::string& what, const Heatmap& heatmap) {
   if (heatmap.panels.empty()) throw ShapeError(what + ": expected a panel, got none");
   const Shape& shape = heatmap.panels.front().values.shape;
   for (const HeatmapPanel& panel : heatmap.panels) {
-    const Shape& own = panel.values.shape;
-    if (own.size() != 2 || panel.values.size() == 0) {
-      throw ShapeError(what + ": expected rows x columns, got shape " + shape_text(own));
+    const Shape& panel_shape = panel.values.shape;
+    if (panel_shape.size() != 2 || panel.values.size() == 0) {
+      throw ShapeError(what + ": expected rows x columns, got shape " + shape_text(panel_shape));
     }
-    if (own != shape) {
+    if (panel_shape != shape) {
       throw ShapeError(what + ": expected panels of shape " + shape_text(shape) + ", got " +
-                       shape_text(own));
+                       shape_text(panel_shape));
     }
   }
   const auto check_labels = [&](const std::string& axis, const std::vector<std::string>& labels,

@@ -184,7 +184,8 @@ std::string number_step(const AxisRange& range, double pixels) {
 
 double number_width(const AxisRange& range, double pixels) {
   const double unit = pixels / (range.high - range.low);
-  const double step = least_step(range, [&](double each) { return each * unit >= text_size; });
+  const double step =
+      least_step(range, [&](double step_size) { return step_size * unit >= text_size; });
   return digit_width * static_cast<double>(longest_number(range, step) + 1);
 }
 

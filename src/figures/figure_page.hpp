@@ -108,8 +108,8 @@ struct Page {
   template <typename Panel>
   void make_room_for_titles(const std::vector<Panel>& panels) {
     title_lines = 0;
-    for (const Panel& each : panels) {
-      title_lines = std::max(title_lines, title_line_count(each.title));
+    for (const Panel& panel : panels) {
+      title_lines = std::max(title_lines, title_line_count(panel.title));
     }
   }
   Rectangle panel(std::size_t index) const;

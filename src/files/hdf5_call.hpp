@@ -61,7 +61,7 @@ struct Place {
     return result;
   }
   /// Owns the identifier that a call returned. @throws DataError if the call failed.
-  Handle own(hid_t id, Handle::Close closer, std::string_view problem) const {
+  Handle handle(hid_t id, Handle::Close closer, std::string_view problem) const {
     return Handle(check(id, problem), closer);
   }
 };

@@ -11,7 +11,7 @@ static_assert(sizeof(hsize_t) == sizeof(std::size_t));
 constexpr std::size_t greatest_compression = 1100;
 
 std::size_t size_of_file(hid_t object, const Place& place) {
-  const Handle file = place.own(H5Iget_file_id(object), H5Fclose, damaged);
+  const Handle file = place.handle(H5Iget_file_id(object), H5Fclose, damaged);
   hsize_t size = 0;
   place.check(H5Fget_filesize(file, &size), damaged);
   return size;
@@ -19,7 +19,7 @@ std::size_t size_of_file(hid_t object, const Place& place) {
 
 // Without this check HDF5 would silently fill in chunks that were never written.
 void check_chunks(hid_t dataset, hid_t creation, const Shape& shape, const Place& place) {
-  const Handle space = place.own(H5Dget_space(dataset), H5Sclose, damaged);
+  const Handle space = place.handle(H5Dget_space(dataset), H5Sclose, damaged);
   std::vector<hsize_t> chunk(shape.size());
   const int rank = H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data());
   hsize_t expected = 1, stored = 0;
@@ -99,7 +99,7 @@ std::size_t element_count(const Shape& shape, std::size_t element_size, const Pl
 
 void check_stored(hid_t dataset, const Shape& shape, std::size_t element_size, const Place& place) {
   const std::size_t bytes = element_count(shape, element_size, place) * element_size;
-  const Handle creation = place.own(H5Dget_create_plist(dataset), H5Pclose, damaged);
+  const Handle creation = place.handle(H5Dget_create_plist(dataset), H5Pclose, damaged);
   const H5D_layout_t layout = H5Pget_layout(creation);
   if (layout == H5D_VIRTUAL || H5Pget_external_count(creation) > 0) {
     throw place.error("expected data inside the file, got a reference to another file");
@@ -117,7 +117,7 @@ void check_stored(hid_t dataset, const Shape& shape, std::size_t element_size, c
 }
 
 Handle inside_file(hid_t list_class, const Place& place) {
-  Handle access = place.own(H5Pcreate(list_class), H5Pclose, "out of memory");
+  Handle access = place.handle(H5Pcreate(list_class), H5Pclose, "out of memory");
   place.check(H5Pset_elink_cb(access, refuse_other_file, nullptr), "out of memory");
   return access;
 }
@@ -129,15 +129,15 @@ OpenDataset open_dataset(hid_t file, const std::string& name, const Place& place
     throw place.error("no such dataset");
   }
   OpenDataset open;
-  open.dataset = place.own(H5Dopen2(file, object_path(name).c_str(), access), H5Dclose, damaged);
-  open.type = place.own(H5Dget_type(open.dataset), H5Tclose, damaged);
-  open.space = place.own(H5Dget_space(open.dataset), H5Sclose, damaged);
+  open.dataset = place.handle(H5Dopen2(file, object_path(name).c_str(), access), H5Dclose, damaged);
+  open.type = place.handle(H5Dget_type(open.dataset), H5Tclose, damaged);
+  open.space = place.handle(H5Dget_space(open.dataset), H5Sclose, damaged);
   open.shape = shape_of(open.space, place);
   return open;
 }
 
 std::string reading_failure(hid_t dataset, const Place& place) {
-  const Handle creation = place.own(H5Dget_create_plist(dataset), H5Pclose, damaged);
+  const Handle creation = place.handle(H5Dget_create_plist(dataset), H5Pclose, damaged);
   for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
     constexpr std::size_t longest_name = 100;
     std::array<char, longest_name> name{};

@@ -25,7 +25,7 @@ herr_t keep_place(hid_t from, hid_t to, H5T_cdata_t* data, std::size_t, std::siz
 
 // The type of places; HDF5 learns to read them.
 Handle place_type(std::size_t size, const Place& place) {
-  Handle type = place.own(H5Tcreate(H5T_OPAQUE, size), H5Tclose, damaged);
+  Handle type = place.handle(H5Tcreate(H5T_OPAQUE, size), H5Tclose, damaged);
   place.check(H5Tset_tag(type, tag), damaged);
   static const herr_t learnt = [&] {
     const Handle list(H5Tvlen_create(H5T_NATIVE_CHAR), H5Tclose);

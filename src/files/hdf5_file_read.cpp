@@ -111,9 +111,9 @@ herr_t list_attribute(hid_t, const char* name, const H5A_info_t*, void* data) {
 Handle list_of_scales(const OpenDataset& open, const Place& place) {
   constexpr const char* name = "DIMENSION_LIST";
   if (place.check(H5Aexists(open.dataset, name), damaged) == 0) return {};
-  Handle attribute = place.own(H5Aopen(open.dataset, name, H5P_DEFAULT), H5Aclose, damaged);
-  const Handle type = place.own(H5Aget_type(attribute), H5Tclose, damaged);
-  const Handle space = place.own(H5Aget_space(attribute), H5Sclose, damaged);
+  Handle attribute = place.handle(H5Aopen(open.dataset, name, H5P_DEFAULT), H5Aclose, damaged);
+  const Handle type = place.handle(H5Aget_type(attribute), H5Tclose, damaged);
+  const Handle space = place.handle(H5Aget_space(attribute), H5Sclose, damaged);
   const Handle item(H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1, H5Tclose);
   if (item < 0 || H5Tequal(item, H5T_STD_REF_OBJ) <= 0 ||
       shape_of(space, place) != Shape{open.shape.size()}) {
@@ -126,7 +126,7 @@ Handle list_of_scales(const OpenDataset& open, const Place& place) {
 // The path of the object at this address, without its leading slash.
 std::string path_of(hid_t file, hobj_ref_t address, const Place& place) {
   const Handle object =
-      place.own(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &address), H5Oclose, damaged);
+      place.handle(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &address), H5Oclose, damaged);
   std::array<char, 1024> path{};
   const ssize_t length = H5Iget_name(object, path.data(), path.size());
   if (length < 1 || static_cast<std::size_t>(length) >= path.size()) throw place.error(damaged);
@@ -145,8 +145,9 @@ struct InputFile::Data {
   Handle open_object(const std::string& name) const {
     silence();
     const Place place = at(name);
-    return place.own(H5Oopen(file, object_path(name).c_str(), inside_file(H5P_LINK_ACCESS, place)),
-                     H5Oclose, "no such dataset or group");
+    return place.handle(
+        H5Oopen(file, object_path(name).c_str(), inside_file(H5P_LINK_ACCESS, place)), H5Oclose,
+        "no such dataset or group");
   }
   Listing list(const std::string& group) const {
     silence();
@@ -204,9 +205,9 @@ InputFile::InputFile(const std::string& path, Digest digest) : data_(std::make_u
   if (data_->file_size == 0) throw place.error("expected an HDF5 file, got an empty one");
   if (!recognises(path)) throw place.error("expected an HDF5 file, got a file of another kind");
   if (digest == Digest::checked) check_digest(path);
-  const Handle access = place.own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "out of memory");
+  const Handle access = place.handle(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "out of memory");
   use_checked_source(access, place);
-  data_->file = place.own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), H5Fclose, damaged);
+  data_->file = place.handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), H5Fclose, damaged);
 }
 
 InputFile::~InputFile() = default;
@@ -316,8 +317,8 @@ std::vector<std::string> InputFile::attribute_names(const std::string& object) c
   std::sort(all.begin(), all.end());
   for (std::string& name : all) {
     const Handle attribute =
-        data_->at(object).own(H5Aopen(opened, name.c_str(), H5P_DEFAULT), H5Aclose, damaged);
-    const Handle type = data_->at(object).own(H5Aget_type(attribute), H5Tclose, damaged);
+        data_->at(object).handle(H5Aopen(opened, name.c_str(), H5P_DEFAULT), H5Aclose, damaged);
+    const Handle type = data_->at(object).handle(H5Aget_type(attribute), H5Tclose, damaged);
     if (kind_of(type) != Kind::other) readable.push_back(std::move(name));
   }
   return readable;
@@ -329,9 +330,10 @@ std::optional<Attribute> InputFile::attribute(const std::string& object,
   const std::string item = object.empty() ? name : object + "@" + name;
   const Place place = data_->at(item);
   if (place.check(H5Aexists(opened, name.c_str()), damaged) == 0) return std::nullopt;
-  const Handle attribute = place.own(H5Aopen(opened, name.c_str(), H5P_DEFAULT), H5Aclose, damaged);
-  const Handle type = place.own(H5Aget_type(attribute), H5Tclose, damaged);
-  const Handle space = place.own(H5Aget_space(attribute), H5Sclose, damaged);
+  const Handle attribute =
+      place.handle(H5Aopen(opened, name.c_str(), H5P_DEFAULT), H5Aclose, damaged);
+  const Handle type = place.handle(H5Aget_type(attribute), H5Tclose, damaged);
+  const Handle space = place.handle(H5Aget_space(attribute), H5Sclose, damaged);
   const Shape shape = shape_of(space, place);
   const std::size_t count = element_count(shape, sizeof(std::string), place);
   // Attributes are never compressed, so the file's size bounds them.

@@ -24,17 +24,17 @@ hid_t native_type() {
 }
 
 Handle text_type(const Place& place) {
-  Handle type = place.own(H5Tcopy(H5T_C_S1), H5Tclose, unwritten);
+  Handle type = place.handle(H5Tcopy(H5T_C_S1), H5Tclose, unwritten);
   place.check(H5Tset_size(type, H5T_VARIABLE), unwritten);
   place.check(H5Tset_cset(type, H5T_CSET_UTF8), unwritten);
   return type;
 }
 
 Handle make_space(const Shape& shape, const Place& place) {
-  if (shape.empty()) return place.own(H5Screate(H5S_SCALAR), H5Sclose, unwritten);
+  if (shape.empty()) return place.handle(H5Screate(H5S_SCALAR), H5Sclose, unwritten);
   const std::vector<hsize_t> extents(shape.begin(), shape.end());
-  return place.own(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
-                   H5Sclose, unwritten);
+  return place.handle(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
+                      H5Sclose, unwritten);
 }
 
 // Whole rows of the last axes, up to the size of HDF5's own chunk cache.
@@ -57,7 +57,7 @@ std::size_t count_of(const Shape& shape) {
 // What every file, group and dataset is created with: no times, so that equal contents make equal
 // files.
 Handle creation_list(hid_t list_class, const Place& place) {
-  Handle list = place.own(H5Pcreate(list_class), H5Pclose, unwritten);
+  Handle list = place.handle(H5Pcreate(list_class), H5Pclose, unwritten);
   place.check(H5Pset_obj_track_times(list, false), unwritten);
   return list;
 }
@@ -111,8 +111,8 @@ struct OutputFile::Data {
   Place at(const std::string& item) const { return {pending.path(), item}; }
   Handle open_object(const std::string& name) const {
     silence();
-    return at(name).own(H5Oopen(file, object_path(name).c_str(), H5P_DEFAULT), H5Oclose,
-                        "no such dataset or group");
+    return at(name).handle(H5Oopen(file, object_path(name).c_str(), H5P_DEFAULT), H5Oclose,
+                           "no such dataset or group");
   }
 
   void create_group(const std::string& group) const {
@@ -123,8 +123,8 @@ struct OutputFile::Data {
       if (H5Lexists(file, path.c_str(), H5P_DEFAULT) > 0) continue;
       const Place place = at(part);
       const Handle creation = group_creation_list(H5P_GROUP_CREATE, place);
-      place.own(H5Gcreate2(file, path.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose,
-                unwritten);
+      place.handle(H5Gcreate2(file, path.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose,
+                   unwritten);
     }
   }
 
@@ -137,9 +137,9 @@ struct OutputFile::Data {
     if (const std::size_t slash = name.rfind('/'); slash != std::string::npos && slash > 0) {
       create_group(name.substr(0, slash));
     }
-    Handle dataset = place.own(H5Dcreate2(file, object_path(name).c_str(), file_type, space,
-                                          H5P_DEFAULT, creation, H5P_DEFAULT),
-                               H5Dclose, unwritten);
+    Handle dataset = place.handle(H5Dcreate2(file, object_path(name).c_str(), file_type, space,
+                                             H5P_DEFAULT, creation, H5P_DEFAULT),
+                                  H5Dclose, unwritten);
     if (count == 0) return;
     place.check(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), unwritten);
     // Closing writes cached data, so it may fail.
@@ -157,8 +157,8 @@ struct OutputFile::Data {
     }
     const Handle space = make_space(shape, place);
     const Handle attribute =
-        place.own(H5Acreate2(opened, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                  unwritten);
+        place.handle(H5Acreate2(opened, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT),
+                     H5Aclose, unwritten);
     if (count_of(shape) > 0) place.check(H5Awrite(attribute, type, values), unwritten);
   }
 };
@@ -166,13 +166,13 @@ struct OutputFile::Data {
 OutputFile::OutputFile(const std::string& path) : data_(std::make_unique<Data>(path)) {
   silence();
   const Place place = {path, ""};
-  const Handle access = place.own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, unwritten);
+  const Handle access = place.handle(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, unwritten);
   place.check(H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110), unwritten);
   data_->sink.use(access, place);
   const Handle creation = group_creation_list(H5P_FILE_CREATE, place);
-  data_->file =
-      place.own(H5Fcreate(data_->pending.temporary_path().c_str(), H5F_ACC_TRUNC, creation, access),
-                H5Fclose, unwritten);
+  data_->file = place.handle(
+      H5Fcreate(data_->pending.temporary_path().c_str(), H5F_ACC_TRUNC, creation, access), H5Fclose,
+      unwritten);
 }
 
 OutputFile::~OutputFile() = default;

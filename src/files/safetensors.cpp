@@ -69,10 +69,10 @@ bool read_converted(std::ifstream& stream, std::span<float> out, Convert convert
 SafetensorsFile::Tensor parse_tensor(const std::string& path, const std::string& name,
                                      const json& entry, std::uint64_t data_begin,
                                      std::uint64_t data_size) {
-  const auto whole = [](const json& value) { return value.is_number_unsigned(); };
+  const auto is_count = [](const json& value) { return value.is_number_unsigned(); };
   const auto whole_list = [&](const char* key) {
     return entry.contains(key) && entry[key].is_array() &&
-           std::all_of(entry[key].begin(), entry[key].end(), whole);
+           std::all_of(entry[key].begin(), entry[key].end(), is_count);
   };
   if (!entry.is_object() || !entry.contains("dtype") || !entry["dtype"].is_string() ||
       !whole_list("shape") || !whole_list("data_offsets") || entry["data_offsets"].size() != 2) {

@@ -13,7 +13,7 @@ namespace headscope {
 /// The extent of an axis in a file: without the layer's pruned heads.
 std::size_t stored_extent(Axis axis, const ModelConfig& config, Index layer);
 
-/// The extent of the axis of the member in memory that an axis of a file is part of.
+/// A file may split an axis that memory keeps as one: the extent of the axis in memory.
 std::size_t memory_extent(Axis axis, const ModelConfig& config);
 
 /// Which way round a file holds matrices.

@@ -32,8 +32,8 @@ bool is_buffer(std::string_view name, const Architecture& architecture) {
 /// The architectures that have a tensor of this name: `Llama, Mistral, Qwen2`.
 std::string architectures_with(std::string_view name) {
   std::vector<std::string_view> titles;
-  for (const Architecture* const each : architectures()) {
-    if (parse_tensor_name(name, each->defaults)) titles.push_back(each->title);
+  for (const Architecture* const known : architectures()) {
+    if (parse_tensor_name(name, known->defaults)) titles.push_back(known->title);
   }
   return joined(titles, ", ");
 }
@@ -151,8 +151,8 @@ void TensorIndex::check_agrees(const ConfigFields& fields, const char* field,
 void TensorIndex::check_layers(const ConfigFields& fields) const {
   const auto stated = fields.stated(&ModelConfig::n_layer);
   if (!stated || *stated == n_layer_) return;
-  const auto field = std::ranges::find_if(architecture_.fields, [](const ConfigField& each) {
-    const auto* const member = std::get_if<Index ModelConfig::*>(&each.member);
+  const auto field = std::ranges::find_if(architecture_.fields, [](const ConfigField& known) {
+    const auto* const member = std::get_if<Index ModelConfig::*>(&known.member);
     return member != nullptr && *member == &ModelConfig::n_layer;
   });
   throw DataError(fields.file, field->name,

@@ -22,9 +22,9 @@ FileKind hdf5_kind(const std::vector<TensorInfo>& tensors) {
       return recognise(tensor.name).has_value();
     });
   };
-  for (const Architecture* const each : architectures()) {
+  for (const Architecture* const known : architectures()) {
     const auto recognise = [&](std::string_view name) {
-      return parse_tensor_name(name, each->defaults);
+      return parse_tensor_name(name, known->defaults);
     };
     if (any(recognise)) return FileKind::flat_model;
   }

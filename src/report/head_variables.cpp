@@ -38,13 +38,13 @@ std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& va
   if (n_slice == 0 || n_slice > most_slices) return {};
   std::vector<HeadSlice> found;
   for (const Slice& slice : slices(group, variable, {"layer", "head"})) {
-    HeadSlice& own = found.emplace_back(HeadSlice{slice.label, {}, {}, {}});
+    HeadSlice& head_slice = found.emplace_back(HeadSlice{slice.label, {}, {}, {}});
     for (const std::size_t i : slice.at) {
       const Estimate estimate = variable.estimate(i);
-      own.values.push_back(estimate.value);
+      head_slice.values.push_back(estimate.value);
       if (!variable.interval) continue;
-      own.low.push_back(estimate.low);
-      own.high.push_back(estimate.high);
+      head_slice.low.push_back(estimate.low);
+      head_slice.high.push_back(estimate.high);
     }
   }
   return found;

@@ -57,15 +57,15 @@ json chart_json(const Chart& chart) {
   json panels = json::array();
   for (const ChartPanel& panel : chart.panels) {
     json series = json::array();
-    for (const Series& each : panel.series) {
-      series.push_back({{"label", one_line(each.label)},
-                        {"style", style_name(each.style)},
-                        {"shift", each.shift},
-                        {"x", json_numbers(each.x)},
-                        {"y", json_numbers(each.y)},
-                        {"low", json_numbers(each.low)},
-                        {"high", json_numbers(each.high)},
-                        {"names", json_texts(each.point_labels)}});
+    for (const Series& line : panel.series) {
+      series.push_back({{"label", one_line(line.label)},
+                        {"style", style_name(line.style)},
+                        {"shift", line.shift},
+                        {"x", json_numbers(line.x)},
+                        {"y", json_numbers(line.y)},
+                        {"low", json_numbers(line.low)},
+                        {"high", json_numbers(line.high)},
+                        {"names", json_texts(line.point_labels)}});
     }
     panels.push_back({{"title", one_line(panel.title)}, {"series", series}});
   }

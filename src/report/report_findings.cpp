@@ -16,8 +16,8 @@ constexpr const char *warning_about = "Warning", *model_about = "Model";
 // `before` and the field of the first description that has it; empty if none does.
 std::string said_of_model(const std::vector<Description>& descriptions,
                           std::string Description::*what, const std::string& before) {
-  for (const Description& each : descriptions) {
-    if (!(each.*what).empty()) return before + each.*what;
+  for (const Description& entry : descriptions) {
+    if (!(entry.*what).empty()) return before + entry.*what;
   }
   return "";
 }
@@ -27,8 +27,8 @@ std::string model_line(const Results& results, const std::vector<Description>& d
   std::string text = model_name(results) + " has " + count_text(shape.n_layer, "layer") + " of " +
                      count_text(shape.n_head, "head") +
                      said_of_model(descriptions, &Description::model_size, " and ") + ".";
-  const std::int64_t n_token = results.whole("n_token").value_or(-1),
-                     n_document = results.whole("n_document").value_or(-1);
+  const std::int64_t n_token = results.integer("n_token").value_or(-1),
+                     n_document = results.integer("n_document").value_or(-1);
   if (n_token >= 0 && n_document >= 0) {
     text += " It read " + grouped(static_cast<std::uint64_t>(n_token)) + " tokens in " +
             count_text(static_cast<std::size_t>(n_document), "document") +
@@ -120,8 +120,8 @@ SectionText section_text(const ReportContent& content, const ResultsGroup& group
     }
   }
   std::erase_if(text.paragraphs, [&](const std::string& paragraph) {
-    return paragraph == text.found || std::ranges::any_of(text.findings, [&](const Finding& each) {
-             return each.text == paragraph || std::ranges::count(each.items, paragraph) > 0;
+    return paragraph == text.found || std::ranges::any_of(text.findings, [&](const Finding& entry) {
+             return entry.text == paragraph || std::ranges::count(entry.items, paragraph) > 0;
            });
   });
   if (text.found.empty() && !text.paragraphs.empty()) {
@@ -158,12 +158,12 @@ std::vector<Finding> findings(const Results& results,
   };
   const std::optional<HeadShape> shape = head_shape(results);
   add(warning_about, as_sentence(results.text("corpus_warning")));
-  for (const Description& each : descriptions) add(warning_about, as_sentence(each.warning));
+  for (const Description& entry : descriptions) add(warning_about, as_sentence(entry.warning));
   if (shape && results.attributes.contains("model_path")) {
     add(model_about, model_line(results, descriptions, *shape));
   }
-  for (const Description& each : descriptions) {
-    lines.insert(lines.end(), each.findings.begin(), each.findings.end());
+  for (const Description& entry : descriptions) {
+    lines.insert(lines.end(), entry.findings.begin(), entry.findings.end());
   }
   add("Claims", claims_line(results));
   return lines;

@@ -79,8 +79,9 @@ json head_categories_json(const Results& results, const HeadShape& shape) {
 json head_reasons_json(const Results& results, const std::vector<Presentation>& presentations,
                        const HeadShape& shape) {
   const std::optional<HeadTypes> types = head_types(results, shape);
-  const auto presented = std::ranges::find_if(presentations, [&](const Presentation& each) {
-    return results.has(each.group) && results.group(each.group).has(each.reasons.score);
+  const auto presented = std::ranges::find_if(presentations, [&](const Presentation& presentation) {
+    return results.has(presentation.group) &&
+           results.group(presentation.group).has(presentation.reasons.score);
   });
   if (!types || presented == presentations.end()) return nullptr;
   const ResultsGroup& group = results.group(presented->group);

@@ -27,10 +27,10 @@ class Scores {
   Scores(const Results& results, const std::vector<Presentation>& presentations,
          const HeadShape& shape)
       : shape_(shape) {
-    for (const Presentation& each : presentations) {
+    for (const Presentation& entry : presentations) {
       for (const std::string& name :
-           {each.reasons.score, each.reasons.baseline, each.reasons.threshold}) {
-        reasons_.insert(each.group + "/" + name);
+           {entry.reasons.score, entry.reasons.baseline, entry.reasons.threshold}) {
+        reasons_.insert(entry.group + "/" + name);
       }
     }
     for (const ResultsGroup& group : results.groups) {
@@ -48,7 +48,7 @@ class Scores {
     for (const auto& [group, section] : items_of(results, presentations, &Presentation::scores)) {
       const std::string title = one_line(section->title);
       auto same = std::find_if(sections.begin(), sections.end(),
-                               [&](const json& each) { return each["title"] == title; });
+                               [&](const json& entry) { return entry["title"] == title; });
       if (same == sections.end()) {
         sections.push_back({{"title", title}, {"scores", json::array()}});
         same = sections.end() - 1;

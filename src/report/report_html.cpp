@@ -185,9 +185,9 @@ std::string body(const ReportContent& content, const std::string& title) {
   html += "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" +
           summary_section(content) + claims_section(content);
   for (const ResultsGroup& group : results.groups) html += group_section(content, group);
-  const std::vector<const DrawnFigure*> others = content.other_figures();
-  if (!others.empty()) {
-    html += "<section id=\"figures\">\n<h2>Further figures</h2>\n" + figures_html(others) +
+  const std::vector<const DrawnFigure*> further_figures = content.other_figures();
+  if (!further_figures.empty()) {
+    html += "<section id=\"figures\">\n<h2>Further figures</h2>\n" + figures_html(further_figures) +
             "</section>\n";
   }
   return html + glossary_section() + provenance_section(results) + "</main>\n" +

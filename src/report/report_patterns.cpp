@@ -49,10 +49,10 @@ std::vector<Weighting> weightings(const ResultsGroup& group, const HeadShape& sh
   for (const Variable& variable : group.variables) {
     if (!is_pattern(variable)) continue;
     const std::string title = found.empty() ? "attention" : one_line(spaced(variable.name));
-    const std::optional<Weighting> each = weighting(variable, shape, title);
-    const bool fits = each && (found.empty() ? each->n_matrix == shape.n_head_total()
-                                             : each->n_token() == found.front().n_token());
-    if (fits) found.push_back(*each);
+    const std::optional<Weighting> weights = weighting(variable, shape, title);
+    const bool fits = weights && (found.empty() ? weights->n_matrix == shape.n_head_total()
+                                                : weights->n_token() == found.front().n_token());
+    if (fits) found.push_back(*weights);
   }
   return found;
 }

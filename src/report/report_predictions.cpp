@@ -23,8 +23,8 @@ json predictions(const Results& results, const HeadShape& shape) {
       continue;
     }
     std::vector<std::string> labels;
-    for (const std::string& each : text->text) {
-      labels.push_back(each.empty() ? "" : token_label(each, "a"));  // after a word
+    for (const std::string& token_text : text->text) {
+      labels.push_back(token_text.empty() ? "" : token_label(token_text, "a"));  // after a word
     }
     return {{"candidates", probability->values.shape[1]},
             {"labels", json_texts(labels)},

@@ -85,10 +85,10 @@ double studentised_half_width(double value, const std::vector<double>& left_out,
   for (std::size_t i = 0; i < n_part; ++i) away[i] = (n - 1) * (value - left_out[i]);
   const double mean = std::accumulate(away.begin(), away.end(), 0.0) / n;
   double squares = 0, largest = 0;
-  for (double& each : away) {
-    each -= mean;
-    squares += each * each;
-    largest = std::max(largest, std::abs(each));
+  for (double& distance : away) {
+    distance -= mean;
+    squares += distance * distance;
+    largest = std::max(largest, std::abs(distance));
   }
   // Differences of float64 values of this size are rounding.
   constexpr double rounding = 1e-13;
@@ -236,7 +236,7 @@ std::size_t Bootstrap::part_of(std::size_t place) const {
 }
 
 BootstrapCounts Bootstrap::without(std::size_t index) const {
-  BootstrapCounts weights = whole();
+  BootstrapCounts weights = observed();
   for (std::size_t place = 0; place < drawn_from_.size(); ++place) {
     if (part_of(place) == index) weights[drawn_from_[place]] = 0;
   }
@@ -245,7 +245,7 @@ BootstrapCounts Bootstrap::without(std::size_t index) const {
 
 std::vector<Estimate> Bootstrap::estimates(
     const std::function<std::vector<double>(const BootstrapCounts&)>& statistic) const {
-  Replicates replicates{.whole = statistic(whole()), .resampled = {}, .left_out = {}};
+  Replicates replicates{.observed = statistic(observed()), .resampled = {}, .left_out = {}};
   for (std::size_t i = 0; i < std::min(n_resample_, n_kept_resample); ++i) {
     replicates.resampled.push_back(statistic(draw(i)));
   }
@@ -258,9 +258,9 @@ std::vector<Estimate> Bootstrap::estimates(
 std::vector<Estimate> Bootstrap::estimates(const Replicates& replicates) const {
   const std::vector<BootstrapCounts> counts = part_counts(n_left_out(), n_resample_, seed_);
   std::vector<Estimate> estimates;
-  for (std::size_t j = 0; j < replicates.whole.size(); ++j) {
+  for (std::size_t j = 0; j < replicates.observed.size(); ++j) {
     Estimate& estimate = estimates.emplace_back();
-    estimate.value = replicates.whole[j];
+    estimate.value = replicates.observed[j];
     std::vector<double> left_out;
     for (const std::vector<double>& values : replicates.left_out) left_out.push_back(values[j]);
     const double half_width = studentised_half_width(estimate.value, left_out, counts);

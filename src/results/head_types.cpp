@@ -25,8 +25,8 @@ std::optional<HeadShape> head_shape(const Results& results) {
 }
 
 std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape) {
-  const auto group = std::ranges::find_if(results.groups, [](const ResultsGroup& each) {
-    return each.has(type_variable) && each.has(primary_type_variable);
+  const auto group = std::ranges::find_if(results.groups, [](const ResultsGroup& candidate) {
+    return candidate.has(type_variable) && candidate.has(primary_type_variable);
   });
   if (group == results.groups.end()) return std::nullopt;
   const Variable& type = group->variable(type_variable);

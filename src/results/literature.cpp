@@ -19,7 +19,7 @@ std::string recognised(const Results& results, const nlohmann::json& model) {
     if (known == digest) return "the digest of its file";
   }
   for (const auto& [name, value] : model["shape"].items()) {
-    if (results.whole(name) != value.get<std::int64_t>()) return "";
+    if (results.integer(name) != value.get<std::int64_t>()) return "";
   }
   const std::filesystem::path path = results.text("model_path");
   const std::string file = path.stem().string(), folder = path.parent_path().filename().string();
@@ -54,7 +54,7 @@ std::optional<Literature> published_roles(const Results& results) {
   literature.recognised_by = recognised(results, model);
   if (literature.recognised_by.empty()) return std::nullopt;
   literature.model = model["model"];
-  const auto n_layer = results.whole("n_layer"), n_head = results.whole("n_head");
+  const auto n_layer = results.integer("n_layer"), n_head = results.integer("n_head");
   literature.n_head_total = static_cast<Index>(n_layer.value_or(0) * n_head.value_or(0));
   for (const nlohmann::json& entry : model["roles"]) {
     PublishedRole role{{entry["layer"], entry["head"]},

@@ -87,9 +87,10 @@ bool is_pattern(const Variable& variable) {
 }
 
 bool is_one_table(const ResultsGroup& group) {
-  return !group.variables.empty() && std::ranges::all_of(group.variables, [](const Variable& each) {
-    return each.dimensions == std::vector<std::string>{"example"};
-  });
+  return !group.variables.empty() &&
+         std::ranges::all_of(group.variables, [](const Variable& variable) {
+           return variable.dimensions == std::vector<std::string>{"example"};
+         });
 }
 
 std::string table_file_name(const LongTable& table) {

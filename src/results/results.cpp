@@ -59,10 +59,10 @@ Array kept_resamples(const std::vector<Estimate>& estimates, const Shape& shape)
   if (n_kept == 0) return {};
   Array kept(resampled, std::numeric_limits<double>::quiet_NaN());
   for (std::size_t i = 0; i < estimates.size(); ++i) {
-    const std::vector<float>& own = estimates[i].resamples;
-    if (own.empty()) continue;
-    if (own.size() != n_kept) return {};
-    for (std::size_t r = 0; r < n_kept; ++r) kept.values[r * estimates.size() + i] = own[r];
+    const std::vector<float>& resamples = estimates[i].resamples;
+    if (resamples.empty()) continue;
+    if (resamples.size() != n_kept) return {};
+    for (std::size_t r = 0; r < n_kept; ++r) kept.values[r * estimates.size() + i] = resamples[r];
   }
   return kept;
 }
@@ -70,8 +70,8 @@ Array kept_resamples(const std::vector<Estimate>& estimates, const Shape& shape)
 void check_new_names(const std::string& what, const ResultsGroup& group, const Variable& variable) {
   std::vector<std::string> taken;
   for (const auto& [name, dimension] : group.dimensions) taken.push_back(name);
-  for (const Variable& each : group.variables) {
-    for (std::string& name : dataset_names(each)) taken.push_back(std::move(name));
+  for (const Variable& member : group.variables) {
+    for (std::string& name : dataset_names(member)) taken.push_back(std::move(name));
   }
   for (const std::string& name : dataset_names(variable)) {
     if (std::ranges::find(taken, name) == taken.end()) continue;
@@ -150,7 +150,8 @@ Declaration Declaration::count(std::string name, DimensionNames dimensions, std:
           Variable::Type::integer};
 }
 
-Declaration Declaration::whole(std::string name, DimensionNames dimensions, std::string long_name) {
+Declaration Declaration::integer(std::string name, DimensionNames dimensions,
+                                 std::string long_name) {
   Declaration declared = count(std::move(name), std::move(dimensions), std::move(long_name));
   declared.units = "1";
   return declared;
@@ -340,11 +341,11 @@ std::string Results::text(const std::string& attribute) const {
   const auto found = attributes.find(attribute);
   if (found == attributes.end()) return "";
   if (const auto* const text = std::get_if<std::string>(&found->second)) return *text;
-  if (const auto count = whole(attribute)) return std::to_string(*count);
+  if (const auto count = integer(attribute)) return std::to_string(*count);
   return number_text(std::get<double>(found->second), 0);
 }
 
-std::optional<std::int64_t> Results::whole(const std::string& attribute) const {
+std::optional<std::int64_t> Results::integer(const std::string& attribute) const {
   const auto found = attributes.find(attribute);
   if (found == attributes.end()) return std::nullopt;
   const auto* const count = std::get_if<std::int64_t>(&found->second);
@@ -353,12 +354,12 @@ std::optional<std::int64_t> Results::whole(const std::string& attribute) const {
 
 bool Results::has(const std::string& group) const {
   return std::any_of(groups.begin(), groups.end(),
-                     [&](const ResultsGroup& each) { return each.name == group; });
+                     [&](const ResultsGroup& member) { return member.name == group; });
 }
 
 const ResultsGroup& Results::group(const std::string& name) const {
-  for (const ResultsGroup& each : groups) {
-    if (each.name == name) return each;
+  for (const ResultsGroup& member : groups) {
+    if (member.name == name) return member;
   }
   throw Error("results: expected a group " + name + ", found none");
 }

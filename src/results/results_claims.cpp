@@ -16,7 +16,7 @@ namespace {
 using Claims = std::vector<PlacedClaim>;
 
 const VariableTable claim_variables{
-    Declaration::whole("number", "claim", "Number of the claim"),
+    Declaration::integer("number", "claim", "Number of the claim"),
     {"label", "claim", "1", "Number of the claim as in the report; parts of one have letters"},
     {"statement", "claim", "1", "What is claimed"},
     Declaration::flag("verdict", "claim", {"holds", "does_not_hold", "undecided"},
@@ -42,21 +42,22 @@ std::vector<PlacedClaim> claims_by_number(const std::vector<ResultsGroup>& group
   for (const ResultsGroup& group : groups) {
     for (const Claim& claim : group.claims) claims.push_back({&claim, &group, ""});
   }
-  std::ranges::stable_sort(claims, {}, [](const PlacedClaim& each) { return each.claim->number; });
+  std::ranges::stable_sort(claims, {},
+                           [](const PlacedClaim& placed) { return placed.claim->number; });
   std::map<int, std::size_t> n_part, n_named;
-  for (const PlacedClaim& each : claims) ++n_part[each.claim->number];
-  for (PlacedClaim& each : claims) {
-    const int number = each.claim->number;
-    each.label = std::to_string(number);
-    if (n_part[number] > 1) each.label += static_cast<char>('a' + n_named[number]++);
+  for (const PlacedClaim& placed : claims) ++n_part[placed.claim->number];
+  for (PlacedClaim& placed : claims) {
+    const int number = placed.claim->number;
+    placed.label = std::to_string(number);
+    if (n_part[number] > 1) placed.label += static_cast<char>('a' + n_named[number]++);
   }
   return claims;
 }
 
 std::vector<PlacedClaim> claims_by_group(const std::vector<ResultsGroup>& groups) {
   Claims claims = claims_by_number(groups);
-  std::ranges::stable_sort(claims, {}, [](const PlacedClaim& each) {
-    return std::pair(each.claim->arithmetic, each.group);
+  std::ranges::stable_sort(claims, {}, [](const PlacedClaim& placed) {
+    return std::pair(placed.claim->arithmetic, placed.group);
   });
   return claims;
 }
@@ -70,7 +71,7 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
   group.add_dimension(Dimension::count("claim", claims.size()));
   const auto add = [&](const char* name, const auto& of) {
     group.add(claim_variables[name], claims,
-              [&](const PlacedClaim& each) { return of(*each.claim); });
+              [&](const PlacedClaim& placed) { return of(*placed.claim); });
   };
   add("number", [](const Claim& claim) { return claim.number; });
   group.add(claim_variables["label"], claims, &PlacedClaim::label);
@@ -85,7 +86,7 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
   add("evidence", [](const Claim& claim) { return claim.evidence; });
   add("source", [](const Claim& claim) { return claim.source; });
   group.add(claim_variables["group"], claims,
-            [](const PlacedClaim& each) { return each.group->name; });
+            [](const PlacedClaim& placed) { return placed.group->name; });
   return group;
 }
 

@@ -67,13 +67,14 @@ std::string ModelRun::phase(const Pass& pass) const {
   };
   if (pass.parts.size() == 1) return phase_of(pass.parts.front());
   for (const Pass::Part& part : pass.parts) {
-    double own = 0, all = 0;
+    double of_part = 0, all = 0;
     for (std::uint64_t item = 0; item < n_item(pass); ++item) {
-      own += tokens_per_piece_ *
-             corpus_analysis(part).piece_cost(part.pass, document_of(pass, item)).forward_passes;
+      of_part +=
+          tokens_per_piece_ *
+          corpus_analysis(part).piece_cost(part.pass, document_of(pass, item)).forward_passes;
       all += cost(pass, item);
     }
-    if (2 * own > all) return phase_of(part);
+    if (2 * of_part > all) return phase_of(part);
   }
   return "observing heads";
 }
@@ -85,9 +86,9 @@ double ModelRun::cost(const Pass& pass, std::uint64_t item) const {
   double forward_passes = 0;
   bool is_observed = false;
   for (const Pass::Part& part : pass.parts) {
-    const PieceCost own = corpus_analysis(part).piece_cost(part.pass, document_of(pass, item));
-    forward_passes += own.forward_passes;
-    is_observed = is_observed || own.observes;
+    const PieceCost of_part = corpus_analysis(part).piece_cost(part.pass, document_of(pass, item));
+    forward_passes += of_part.forward_passes;
+    is_observed = is_observed || of_part.observes;
   }
   return tokens_per_piece_ * (forward_passes + (is_observed ? 1 : 0));
 }
@@ -117,10 +118,10 @@ void ModelRun::begin_pass(const Pass& pass, const ModelRun& earlier) {
 
 void ModelRun::share(const std::vector<Begun>& begun) {
   HeadTexts told;
-  for (const Begun& each : begun) {
-    told.merge(each.analysis->told_before(each.pass, *each.earlier));
+  for (const Begun& begun_pass : begun) {
+    told.merge(begun_pass.analysis->told_before(begun_pass.pass, *begun_pass.earlier));
   }
-  for (const Begun& each : begun) each.analysis->hear(told);
+  for (const Begun& begun_pass : begun) begun_pass.analysis->hear(told);
 }
 
 void ModelRun::share() const {
@@ -167,7 +168,7 @@ void ModelRun::observe(const Pass& pass, const Piece& piece) {
     const Matrix& resid_final = forward_->run(piece.tokens, of_layers);
     for (const auto& observer : observers) observer->end({resid_final, *end_forward_});
   }
-  for (DocumentStatistics& each : statistics) each.end();
+  for (DocumentStatistics& begun_pass : statistics) begun_pass.end();
   if (pass.number > 1 && pass.control == 0) return;
   DocumentStatistics corpus(statistics_[corpus_part], piece.document);
   corpus.sum(token_sum, {1})(0) = static_cast<double>(piece.tokens.size());

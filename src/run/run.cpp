@@ -280,19 +280,19 @@ bool ShardRun::has_others(int pass, RunMonitor& monitor) {
 }
 
 Results merge_shards(const RunInput& input, const ShardTable& shards, RunMonitor& monitor) {
-  PassLabel own = label_of(input, {});
-  own.mixed = shards.label().mixed;
-  own.where = "now";
-  check_identity(own, shards.label(), shards.first_path());
-  check_arithmetic(own, shards.label(), shards.first_path());
-  own.arithmetic.insert(shards.label().arithmetic.begin(), shards.label().arithmetic.end());
+  PassLabel merged = label_of(input, {});
+  merged.mixed = shards.label().mixed;
+  merged.where = "now";
+  check_identity(merged, shards.label(), shards.first_path());
+  check_arithmetic(merged, shards.label(), shards.first_path());
+  merged.arithmetic.insert(shards.label().arithmetic.begin(), shards.label().arithmetic.end());
   Results results = *go_through(
       input, true, monitor, [](const std::vector<Pass>&, const ModelRun&) {},
       [&](const Pass& pass, ModelRun& model, const ModelRun&) {
         shards.merge_into(model.statistics(), pass.number);
         return true;
       });
-  results.attributes["arithmetic"] = arithmetic_text(own.arithmetic);
+  results.attributes["arithmetic"] = arithmetic_text(merged.arithmetic);
   return results;
 }
 

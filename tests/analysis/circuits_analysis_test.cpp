@@ -373,7 +373,7 @@ TEST(CircuitsAnalysis, CountsTheHeadsThatCopyAndThoseThatWriteTheOpposite) {
   }
   model.layers[1].W_O.head_cols(8) *= -1;  // L1H0
   AnalysisSettings raw;
-  raw.own<CircuitsOptions>().fold_layer_norm = false;
+  raw.options<CircuitsOptions>().fold_layer_norm = false;
   const ResultsGroup group = circuits_of(model, raw);
   EXPECT_EQ(group.variable("n_copying").values.values[0], 5);
   EXPECT_EQ(group.variable("n_opposite").values.values[0], 1);
@@ -443,7 +443,7 @@ TEST(CircuitsAnalysis, TellsOrthogonalFromSharedSubspaces) {
     layer.W_QKV.rows(32, 39) = layer.W_QKV.rows(40, 47);
   }
   AnalysisSettings raw;
-  raw.own<CircuitsOptions>().fold_layer_norm = false;
+  raw.options<CircuitsOptions>().fold_layer_norm = false;
   const std::vector<Claim> claims = circuits_of(model, raw).claims;
   EXPECT_EQ(claims[0].verdict, Verdict::holds) << "W_Q";
   EXPECT_NEAR(claims[0].effect.value, 0, rounding);

@@ -801,7 +801,7 @@ Claim claim_on_documents(const arma::vec& means, std::uint64_t seed,
   TypesOf types = no_heads(means.n_elem, 1 + n_resample);
   arma::mat& margin = types.of("delimiter").margin;
   for (Index w = 0; w < margin.n_cols; ++w) {
-    const BootstrapCounts counts = w == 0 ? bootstrap.whole() : bootstrap.draw(w - 1);
+    const BootstrapCounts counts = w == 0 ? bootstrap.observed() : bootstrap.draw(w - 1);
     const arma::vec weights = arma::conv_to<arma::vec>::from(counts);
     margin.col(w) = share * weights / arma::accu(weights) - 0.5;
   }

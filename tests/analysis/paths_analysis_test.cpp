@@ -123,7 +123,7 @@ TEST(PathsPlan, OrdersEdgesAndChoosesTheSignificantOnes) {
   const EdgeGraph graph(one_head());
   ASSERT_EQ(graph.n_edge(), 8U);
   AnalysisSettings settings;
-  settings.own<PathsOptions>().n_exact = 3;
+  settings.options<PathsOptions>().n_exact = 3;
   const Statistics statistics = example_paths({0.1, -2, 0.5, 0, 0.02, 3, 0, 1}, {1, 1, 1, 1.5, 2});
   const PathPlan plan(statistics, 0, graph, settings);
   EXPECT_THAT(plan.order(), ElementsAre(5, 1, 7, 2, 0, 4, 3, 6));
@@ -132,7 +132,7 @@ TEST(PathsPlan, OrdersEdgesAndChoosesTheSignificantOnes) {
   EXPECT_DOUBLE_EQ(plan.margin().value, 2);
   EXPECT_GT(plan.q()[4], 0.05);
   EXPECT_LT(plan.q()[2], 0.05);
-  settings.own<PathsOptions>().n_exact = 50;
+  settings.options<PathsOptions>().n_exact = 50;
   // 0.1 with a standard deviation of 0.1 in 24 pairs counts, 0.02 does not.
   EXPECT_THAT(PathPlan(statistics, 0, graph, settings).exact(), ElementsAre(5, 1, 7, 2, 0));
   EXPECT_THAT(circuit_steps(8), ElementsAre(0, 1, 2, 4, 8));

@@ -56,7 +56,7 @@ TEST(PruningCost, IsThatOfTheDocumentsUsed) {
   corpus_options.prepend_bos = false;
   const Corpus corpus({folder.file("corpus.h5")}, nullptr, corpus_options);
   AnalysisSettings settings;
-  settings.own<PruningOptions>().n_document = 2;
+  settings.options<PruningOptions>().n_document = 2;
   const RegisteredAnalysis pruning = pruning_analysis();
   test::Passes run(pruning, {model, &corpus, settings});
   const auto cost = [&](int pass, std::uint64_t document) {
@@ -90,8 +90,8 @@ DonorSpread donor_spread(const Model& model, const Corpus& corpus, std::uint64_t
   for (std::uint64_t seed = 0; seed < n_seed; ++seed) {
     AnalysisSettings settings;
     settings.seed = seed;
-    settings.own<PruningOptions>().n_document = 0;
-    settings.own<PruningOptions>().n_donor = n_donor;
+    settings.options<PruningOptions>().n_document = 0;
+    settings.options<PruningOptions>().n_donor = n_donor;
     const RegisteredAnalysis pruning = pruning_analysis();
     test::Passes run(pruning, {model, &corpus, settings});
     for (const int pass : {0, 1, 2}) {

@@ -464,7 +464,7 @@ TEST(TwoPhasePruning, ThoroughIntervalsCoverOnRealText) {
   ASSERT_EQ(corpus.n_document(), n_paragraph);
   AnalysisSettings settings;
   settings.n_bootstrap = 200;
-  settings.own<PruningOptions>().n_document = 0;
+  settings.options<PruningOptions>().n_document = 0;
   const RegisteredAnalysis pruning = pruning_analysis();
   test::Passes run(pruning, {model, &corpus, settings});
   for (const int pass : {0, 1}) {

@@ -33,7 +33,7 @@ class PlantedScores : public testing::Test {
         corpus_({score_data_file("stories.conllu")}, &tokenizer_,
                 {.max_tokens = 256, .max_documents = n_story}) {
     settings_.n_bootstrap = 50;
-    settings_.own<ScoreModelOptions>() = {.n_query = 600, .n_effect = 4, .features = ""};
+    settings_.options<ScoreModelOptions>() = {.n_query = 600, .n_effect = 4, .features = ""};
   }
 
   test::Passes make() const { return {analysis_, {model_, &corpus_, settings_}}; }
@@ -98,7 +98,7 @@ TEST_F(PlantedScores, HeadsThatPredictRepeatedTokensKeepTheirEffect) {
   const test::TemporaryDirectory folder;
   test::write_token_corpus(folder.file("tokens.h5"), documents);
   const Corpus repeated({folder.file("tokens.h5")}, &tokenizer_, {});
-  settings_.own<ScoreModelOptions>() = {.n_query = 400, .n_effect = 4, .features = ""};
+  settings_.options<ScoreModelOptions>() = {.n_query = 400, .n_effect = 4, .features = ""};
   const ResultsGroup group =
       test::Passes(analysis_, {model_, &repeated, settings_}).results_of_all().front();
   const auto full = static_cast<std::size_t>(*group.dimension("step").place_of("full"));
@@ -169,7 +169,7 @@ TEST(EffectDocuments, OfManyHeadsAreOddAndNotThoseOfSingleHeads) {
 }
 
 TEST_F(PlantedScores, WithoutEffectDocumentsNoHeadIsReplaced) {
-  settings_.own<ScoreModelOptions>().n_effect = 0;
+  settings_.options<ScoreModelOptions>().n_effect = 0;
   const ResultsGroup group = make().results_of_all().front();
   EXPECT_FALSE(group.has("effect_explained"));
   EXPECT_FALSE(group.has("joint_loss"));

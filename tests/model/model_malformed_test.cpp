@@ -64,7 +64,7 @@ void declare_unwritten(const std::string& path, const std::string& name, std::ve
                        std::vector<hsize_t> chunk) {
   const hdf5::Place place{path, name};
   const auto own = [&](hid_t id, hdf5::Handle::Close closer) {
-    return place.own(id, closer, "the test cannot declare a dataset");
+    return place.handle(id, closer, "the test cannot declare a dataset");
   };
   const hdf5::Handle file = own(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
   const hdf5::Handle space = own(H5Screate_simple(2, shape.data(), nullptr), H5Sclose);

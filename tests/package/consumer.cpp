@@ -25,7 +25,7 @@ class FirstToken : public CorpusAnalysis {
  public:
   explicit FirstToken(const AnalysisContext& context)
       : config_(context.model.config),
-        n_skipped_(context.settings.own<FirstTokenOptions>().n_skipped) {}
+        n_skipped_(context.settings.options<FirstTokenOptions>().n_skipped) {}
 
   void begin_pass(int pass, const Statistics& earlier) override {
     if (pass == 1) mean_ = mean_of(earlier);
@@ -134,7 +134,7 @@ int run_analysis(const std::string& data, const std::string& work) {
                 .source = own_definition,
                 .passes = {"averaging attention", "measuring its spread"}},
        .make = [](const AnalysisContext& context) { return std::make_unique<FirstToken>(context); },
-       .options = &AnalysisSettings::declare_own<FirstTokenOptions>}};
+       .options = &AnalysisSettings::declare_options<FirstTokenOptions>}};
   AnalysisSettings settings;
   OptionTable options;
   settings.declare(options, own);

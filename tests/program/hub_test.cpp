@@ -170,10 +170,11 @@ TEST(Hub, TheContextBoundsPieces) {
   const TemporaryDirectory folder;
   test::write_file(folder.file("a.txt"), "One two three. Four five six. Seven eight nine.\n");
   const Results whole = results_with({}, folder), cut = results_with({"--context", "12"}, folder);
-  EXPECT_EQ(whole.whole("context"), 32);
-  EXPECT_EQ(cut.whole("context"), 12);
-  EXPECT_EQ(cut.whole("n_document"), 1);
-  EXPECT_GT(*cut.whole("n_token"), *whole.whole("n_token"));  // a first token more for each piece
+  EXPECT_EQ(whole.integer("context"), 32);
+  EXPECT_EQ(cut.integer("context"), 12);
+  EXPECT_EQ(cut.integer("n_document"), 1);
+  EXPECT_GT(*cut.integer("n_token"),
+            *whole.integer("n_token"));  // a first token more for each piece
 }
 
 TEST(Hub, EndOfTextInPlainTextEndsADocumentAndIsSaidOnce) {

@@ -41,8 +41,8 @@ TEST(RunOptions, RestoredFromTheirRecordAreTheSameButThoseOfOneProcess) {
   restored.restore(run.as_json());
   EXPECT_EQ(restored.model, "m.h5");
   EXPECT_THAT(restored.corpus, ElementsAre("a.txt", "b.txt"));
-  EXPECT_FALSE(restored.settings.own<CorrelationOptions>().cosine_all);
-  EXPECT_EQ(restored.settings.own<CorrelationOptions>().js_queries, 9U);
+  EXPECT_FALSE(restored.settings.options<CorrelationOptions>().cosine_all);
+  EXPECT_EQ(restored.settings.options<CorrelationOptions>().js_queries, 9U);
   EXPECT_TRUE(restored.random_control());
   EXPECT_THAT(restored.analyses, ElementsAre("correlation", "pruning"));
   EXPECT_THAT(restored.output.figures, ElementsAre("pdf"));
@@ -86,12 +86,12 @@ TEST(RunOptions, EveryCommandNamesAnOptionOnceAndSaysWhatItMeans) {
 
 TEST(RunOptions, AnAnalysisWithoutItsOwnSettingsHasTheirDefaults) {
   const AnalysisSettings settings;
-  EXPECT_EQ(settings.own<CorrelationOptions>().js_queries, CorrelationOptions().js_queries);
+  EXPECT_EQ(settings.options<CorrelationOptions>().js_queries, CorrelationOptions().js_queries);
   AnalysisSettings changed;
-  changed.own<CorrelationOptions>().js_queries = 7;
+  changed.options<CorrelationOptions>().js_queries = 7;
   const AnalysisSettings copy = changed;
-  changed.own<CorrelationOptions>().js_queries = 8;
-  EXPECT_EQ(copy.own<CorrelationOptions>().js_queries, 7U);
+  changed.options<CorrelationOptions>().js_queries = 8;
+  EXPECT_EQ(copy.options<CorrelationOptions>().js_queries, 7U);
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST(HeadData, SaysFirstWhatAnAnalysisSaysOfAHeadWithItsPlaces) {
   marks(1, 1, 1, 1) = 11;
   said.add({"text", "layer head", "1", "t", "r", "", Variable::Type::text}, text);
   said.add({"places", "layer head example", "1", "p", "r", "", Variable::Type::text}, places);
-  said.add(Declaration::whole("marks", "layer head example mark", "m"), marks);
+  said.add(Declaration::integer("marks", "layer head example mark", "m"), marks);
   results.groups.push_back(said);
   const std::vector<Presentation> presentations{
       {.group = "said", .summaries = {{"text", "Places", "places", "marks"}}}};

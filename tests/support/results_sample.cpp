@@ -174,7 +174,7 @@ ResultsGroup examples() {
   group.title = "Examples";
   group.add_dimension(Dimension::count("example", 2));
   const auto add = [&](const char* name, std::vector<double> values) {
-    group.add(Declaration::whole(name, "example", name), Array({2}, std::move(values)));
+    group.add(Declaration::integer(name, "example", name), Array({2}, std::move(values)));
   };
   const auto add_text = [&](const char* name, std::vector<std::string> texts) {
     group.add({name, "example", "1", name}, std::move(texts));

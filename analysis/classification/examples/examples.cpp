@@ -14,13 +14,13 @@ constexpr Index tokens_before = 12, tokens_after = 4;  // of an excerpt without 
 constexpr Index furthest_shown = 40;                   // tokens from a target to the query
 
 Declaration start_of(const std::string& place, const std::string& meaning) {
-  return Declaration::whole(place + "_start", "example",
-                            "Character of text where the first token of " + meaning +
-                                " begins; -1 if text does not contain it");
+  return Declaration::integer(place + "_start", "example",
+                              "Character of text where the first token of " + meaning +
+                                  " begins; -1 if text does not contain it");
 }
 
 Declaration end_of(const std::string& place, const std::string& meaning) {
-  return Declaration::whole(
+  return Declaration::integer(
       place + "_end", "example",
       "Character of text after the first token of " + meaning + "; -1 if text does not contain it");
 }
@@ -30,11 +30,11 @@ const char *const attending = "the word or token that attends",
                   *const attended_most = "what the head attends to most";
 
 const VariableTable example_variables{
-    Declaration::whole("layer", "example", "Layer of the head"),
-    Declaration::whole("head", "example", "Number of the head in its layer"),
+    Declaration::integer("layer", "example", "Layer of the head"),
+    Declaration::integer("head", "example", "Number of the head in its layer"),
     {"type", "example", "1", "Type of the head"},
     {"about", "example", "1", "Offset or relation of the example"},
-    Declaration::whole("document", "example", "Number of the document"),
+    Declaration::integer("document", "example", "Number of the document"),
     {"text", "example", "1", "The sentence, or the tokens around the query"},
     start_of("query", attending),
     end_of("query", attending),
@@ -83,15 +83,15 @@ ExampleDocument kept_example(const Statistics& statistics, std::uint64_t documen
   const std::vector<std::string>& choices = statistics.texts(choices_name, document);
   const std::vector<double>& numbers = statistics.record(cases_name, document).values;
   for (auto next = numbers.begin(); next != numbers.end();) {
-    ExampleCase each;
-    each.type = index_of(*next++);
-    each.choice = choices[static_cast<std::size_t>(*next++)];
-    each.includes_sink = *next++ == 1;
-    each.query = index_of(*next++);
-    each.word = index_of(*next++);
+    ExampleCase shown;
+    shown.type = index_of(*next++);
+    shown.choice = choices[static_cast<std::size_t>(*next++)];
+    shown.includes_sink = *next++ == 1;
+    shown.query = index_of(*next++);
+    shown.word = index_of(*next++);
     const auto n_target = static_cast<std::size_t>(*next++);
-    for (std::size_t i = 0; i < n_target; ++i) each.targets.push_back(index_of(*next++));
-    example.cases.push_back(std::move(each));
+    for (std::size_t i = 0; i < n_target; ++i) shown.targets.push_back(index_of(*next++));
+    example.cases.push_back(std::move(shown));
   }
   return example;
 }
@@ -101,7 +101,7 @@ class Excerpt {
  public:
   /// The query's sentence, or some tokens around it, with the other positions as far as they are
   /// not too far back.
-  Excerpt(const ExampleDocument& document, Index query, const std::vector<Index>& others) {
+  Excerpt(const ExampleDocument& document, Index query, const std::vector<Index>& beside) {
     const Index n_token = document.token_text.size();
     first_ = query > tokens_before ? query - tokens_before : 1;
     end_ = std::min(n_token, query + tokens_after + 1);
@@ -111,7 +111,7 @@ class Excerpt {
       while (first_ > 1 && document.sentence[first_ - 1] == sentence) --first_;
       while (end_ < n_token && document.sentence[end_] == sentence) ++end_;
     }
-    for (const Index other : others) {
+    for (const Index other : beside) {
       if (other != no_position && other > 0 && other + furthest_shown >= query) {
         first_ = std::min(first_, other);
       }
@@ -194,8 +194,8 @@ class ExampleChooser {
  private:
   void choose_of(Index type, Index head_index) {
     std::vector<PlacedCase> found, missed;
-    for (const PlacedCase& each : cases_of(type, head_index)) {
-      (each.found ? found : missed).push_back(each);
+    for (const PlacedCase& shown : cases_of(type, head_index)) {
+      (shown.found ? found : missed).push_back(shown);
     }
     std::set<std::pair<std::uint64_t, Index>> used;
     add_first(found, most_found, head_index, type, used);
@@ -215,17 +215,17 @@ class ExampleChooser {
                             return index_of(lowered(head.layer, head.head, query));
                           }};
       for (std::size_t i = 0; i < example.cases.size(); ++i) {
-        const ExampleCase& each = example.cases[i];
-        if (each.type != kind || each.choice != choice) continue;
+        const ExampleCase& shown = example.cases[i];
+        if (shown.type != kind || shown.choice != choice) continue;
         const std::vector<Index> targets =
-            examples.targets ? examples.targets(each, seen) : each.targets;
+            examples.targets ? examples.targets(shown, seen) : shown.targets;
         if (targets.empty()) continue;
         const Index at = index_of(attended(head.layer, head.head, i));
         const bool found = std::ranges::find(targets, at) != targets.end();
         const Index target = found ? at : targets.back();
         // The sink is never shown.
-        if (!each.includes_sink && target + furthest_shown < each.query) continue;
-        placed.push_back({document, &example, &each, target, at, found});
+        if (!shown.includes_sink && target + furthest_shown < shown.query) continue;
+        placed.push_back({document, &example, &shown, target, at, found});
       }
     }
     return placed;
@@ -235,37 +235,37 @@ class ExampleChooser {
   void add_first(const std::vector<PlacedCase>& cases, std::size_t most, Index head_index,
                  Index type, std::set<std::pair<std::uint64_t, Index>>& used) {
     std::size_t n = 0;
-    for (const PlacedCase& each : cases) {
+    for (const PlacedCase& shown : cases) {
       if (n == most) return;
-      const Index query = each.found_in->query;
-      const Index sentence = each.example->sentence[query];
+      const Index query = shown.found_in->query;
+      const Index sentence = shown.example->sentence[query];
       const Index place = sentence == no_position ? query / tokens_before : sentence;
-      if (!used.emplace(each.document, place).second) continue;
-      add(each, head_index, type);
+      if (!used.emplace(shown.document, place).second) continue;
+      add(shown, head_index, type);
       ++n;
     }
   }
 
-  void add(const PlacedCase& each, Index head_index, Index type) {
-    const Index query = each.found_in->query;
+  void add(const PlacedCase& shown, Index head_index, Index type) {
+    const Index query = shown.found_in->query;
     const HeadIndex head = HeadIndex::of(head_index, n_head_);
     const auto& also_shown = types_[type].examples.also_shown;
-    const Index beside = also_shown ? also_shown(each.target) : no_position;
-    const Excerpt excerpt(*each.example, query, {each.target, each.attended, beside});
+    const Index beside = also_shown ? also_shown(shown.target) : no_position;
+    const Excerpt excerpt(*shown.example, query, {shown.target, shown.attended, beside});
     rows_.layer.push_back(static_cast<double>(head.layer));
     rows_.head.push_back(static_cast<double>(head.head));
-    rows_.document.push_back(static_cast<double>(each.document));
-    rows_.found.push_back(each.found ? 1 : 0);
+    rows_.document.push_back(static_cast<double>(shown.document));
+    rows_.found.push_back(shown.found ? 1 : 0);
     rows_.type.push_back(types_[type].name);
     rows_.about.push_back(group_.texts("type_about")[type * n_layer_ * n_head_ + head_index]);
     rows_.text.push_back(excerpt.text());
-    const Index tokens[] = {query, each.target, each.attended};
+    const Index tokens[] = {query, shown.target, shown.attended};
     for (std::size_t i = 0; i < 3; ++i) {
       rows_.starts[i].push_back(excerpt.start(tokens[i]));
-      rows_.ends[i].push_back(excerpt.end(tokens[i], each.found_in->word != no_position));
+      rows_.ends[i].push_back(excerpt.end(tokens[i], shown.found_in->word != no_position));
     }
     rows_.attended.push_back(
-        each.attended == no_position ? "" : one_line(each.example->token_text[each.attended]));
+        shown.attended == no_position ? "" : one_line(shown.example->token_text[shown.attended]));
   }
 
   const HeadTypeList& types_;
@@ -298,9 +298,9 @@ std::vector<ExampleCase> example_cases(const HeadTypeList& types, const ExampleS
   for (Index query = 2; query < source.n_token(); ++query) cases.push_back({.query = query});
   for (Index type = 0; type < types.size(); ++type) {
     if (!types[type].examples.cases) continue;
-    for (ExampleCase& each : types[type].examples.cases(source)) {
-      each.type = type;
-      cases.push_back(std::move(each));
+    for (ExampleCase& shown : types[type].examples.cases(source)) {
+      shown.type = type;
+      cases.push_back(std::move(shown));
     }
   }
   return cases;
@@ -326,8 +326,8 @@ void keep_example(const ExampleDocument& example, DocumentStatistics& statistics
   const Index n_token = n_example_token(example.token_text.size());
   const auto n = static_cast<std::ptrdiff_t>(n_token);
   statistics.texts(text_name) = {example.token_text.begin(), example.token_text.begin() + n};
-  const auto number_of = [](Index each) {
-    return each == no_position ? -1 : static_cast<double>(each);
+  const auto number_of = [](Index position) {
+    return position == no_position ? -1 : static_cast<double>(position);
   };
   std::vector<double> sentence, classes, cases;
   for (Index token = 0; token < n_token; ++token) {
@@ -335,11 +335,11 @@ void keep_example(const ExampleDocument& example, DocumentStatistics& statistics
     classes.push_back(example.token_class.empty() ? -1 : number_of(example.token_class[token]));
   }
   std::vector<std::string> choices{""};
-  for (const ExampleCase& each : example.cases) {
-    const auto found = std::ranges::find(choices, each.choice);
+  for (const ExampleCase& shown : example.cases) {
+    const auto found = std::ranges::find(choices, shown.choice);
     const auto place = static_cast<std::size_t>(found - choices.begin());
-    if (found == choices.end()) choices.push_back(each.choice);
-    append_case(each, place, cases);
+    if (found == choices.end()) choices.push_back(shown.choice);
+    append_case(shown, place, cases);
   }
   statistics.texts(choices_name) = std::move(choices);
   keep(sentence_name, sentence);

@@ -131,7 +131,7 @@ Place after_last_copy() {
                  [](const PlaceSource& source, Index query) {
                    const std::vector<Index>& copies = source.copies[query];
                    const auto copy = std::find_if(copies.rbegin(), copies.rend(),
-                                                  [&](Index each) { return each + 1 < query; });
+                                                  [&](Index place) { return place + 1 < query; });
                    return copy == copies.rend() ? no_position : *copy + 1;
                  });
 }

@@ -58,9 +58,9 @@ struct RuleArcs {
 
   /// Of the documents themselves.
   void read_whole(const WeightedSums& sums, const std::string& relation, Half half) {
-    offsets = sums.whole(relation_offsets_name(relation), half);
-    classes = sums.whole(relation_classes_name(relation), half);
-    counts = sums.whole(relation_count_name(relation), half);
+    offsets = sums.observed(relation_offsets_name(relation), half);
+    classes = sums.observed(relation_classes_name(relation), half);
+    counts = sums.observed(relation_count_name(relation), half);
   }
   void read(const WeightedSums& sums, const std::string& relation, Half half) {
     sums.total(relation_offsets_name(relation), half, offsets);
@@ -105,8 +105,8 @@ struct RelationSums {
     if (offset_alone) {
       for (RuleArcs* const arcs : {&all, &even, &odd}) arcs->classes.zeros();
     }
-    all_hits = sums.whole(relation_hits_name(relation), Half::all);
-    even_hits = sums.whole(relation_hits_name(relation), Half::even);
+    all_hits = sums.observed(relation_hits_name(relation), Half::all);
+    even_hits = sums.observed(relation_hits_name(relation), Half::even);
     heldout.read(sums, relation);
   }
 };
@@ -157,7 +157,7 @@ void fill(const WeightedSums& sums, const RelationSums& read, RelationTest& test
 RelationTests empty_tests(const WeightedSums& sums) {
   RelationTests tests;
   for (const std::string& relation : relations_of(sums.statistics())) {
-    const Index n_head_total = sums.whole(relation_hits_name(relation), Half::all).n_elem / 2;
+    const Index n_head_total = sums.observed(relation_hits_name(relation), Half::all).n_elem / 2;
     for (const auto direction :
          {ArcDirection::dependent_to_head, ArcDirection::head_to_dependent}) {
       RelationTest& test = tests.emplace_back();

@@ -35,13 +35,14 @@ std::vector<ExampleCase> copied_cases(const ExampleSource& source) {
 }
 
 /// The text, a sentence, must show the token that comes next.
-std::vector<Index> copied_keys(const ExampleCase& each, const SeenHead& head) {
+std::vector<Index> copied_keys(const ExampleCase& example, const SeenHead& head) {
   const std::vector<Index>& sentence = head.document.sentence;
-  return sentence[each.query + 1] == sentence[each.query] ? each.targets : std::vector<Index>();
+  return sentence[example.query + 1] == sentence[example.query] ? example.targets
+                                                                : std::vector<Index>();
 }
 
-std::vector<Index> lowered_keys(const ExampleCase& each, const SeenHead& head) {
-  const Index key = head.lowered_key(each.query);
+std::vector<Index> lowered_keys(const ExampleCase& example, const SeenHead& head) {
+  const Index key = head.lowered_key(example.query);
   return key == no_position ? std::vector<Index>() : std::vector<Index>{key};
 }
 

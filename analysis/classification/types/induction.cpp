@@ -8,7 +8,7 @@ namespace {
 std::vector<ExampleCase> successor_cases(const ExampleSource& source) {
   return token_cases(source, [&](Index query) {
     std::vector<Index> successors = source.piece.copies[query];
-    for (Index& each : successors) ++each;
+    for (Index& key : successors) ++key;
     return successors;
   });
 }

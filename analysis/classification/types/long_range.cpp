@@ -35,11 +35,11 @@ std::string untested_distance(const Measured& measured, bool /*is_scored*/) {
 }
 
 /// Keys as far back as the rule asks of the mean distance, for this query.
-std::vector<Index> distant_keys(const ExampleCase& each, const SeenHead& /*head*/) {
-  const double furthest = static_cast<double>(each.query - 1),
+std::vector<Index> distant_keys(const ExampleCase& example, const SeenHead& /*head*/) {
+  const double furthest = static_cast<double>(example.query - 1),
                threshold = long_range_threshold(furthest / 2, furthest);
   std::vector<Index> targets;
-  for (Index key = 1; static_cast<double>(each.query - key) >= threshold; ++key) {
+  for (Index key = 1; static_cast<double>(example.query - key) >= threshold; ++key) {
     targets.push_back(key);
   }
   return targets;

@@ -86,8 +86,8 @@ HeadType positional_type() {
                   Index head_index) { return token_before(offset_of(group, head_index)); },
       .rivals = [](const ResultsGroup&, Index) { return std::vector{token_before(0)}; },
       .examples = {.targets =
-                       [](const ExampleCase& each, const SeenHead& head) {
-                         return key_before(each.query, offset_of(head.group, head.head_index));
+                       [](const ExampleCase& example, const SeenHead& head) {
+                         return key_before(example.query, offset_of(head.group, head.head_index));
                        }},
       .features =
           [](const ResultsGroup& group, Index head_index) {
@@ -105,8 +105,8 @@ HeadType current_token_type() {
       .untested = untested_offset,
       .choice_text = [](const ResultsGroup&, Index offset) { return offset_text(offset); },
       .place = [](const ResultsGroup&, Index) { return token_before(0); },
-      .examples = {.targets = [](const ExampleCase& each,
-                                 const SeenHead&) { return key_before(each.query, 0); }},
+      .examples = {.targets = [](const ExampleCase& example,
+                                 const SeenHead&) { return key_before(example.query, 0); }},
       .features = [](const ResultsGroup&, Index) { return std::vector<std::string>{"offset_0"}; },
   };
 }

@@ -5,7 +5,7 @@ namespace {
 
 std::vector<ExampleCase> sink_cases(const ExampleSource& source) {
   std::vector<ExampleCase> cases = token_cases(source, [](Index) { return std::vector<Index>{0}; });
-  for (ExampleCase& each : cases) each.includes_sink = true;
+  for (ExampleCase& example : cases) example.includes_sink = true;
   return cases;
 }
 

@@ -138,7 +138,7 @@ Estimate share_of(const std::vector<const MeasuredType*>& any_of) {
   for (Index w = 0; w < any.n_cols; ++w) {
     for (Index head_index = 0; head_index < any.n_rows; ++head_index) {
       const bool is_any = std::ranges::any_of(
-          any_of, [&](const MeasuredType* each) { return each->has(head_index, w); });
+          any_of, [&](const MeasuredType* type) { return type->has(head_index, w); });
       if (is_any) share(0, w) += 1.0 / static_cast<double>(any.n_rows);
     }
   }
@@ -166,13 +166,13 @@ void add_types(const MeasuredTypes& types, const Measured& measured, ResultsGrou
   std::vector<double> is_type, margin, primary;
   std::vector<std::string> rules, names{"none"};
   std::vector<Estimate> shares;
-  for (const MeasuredType& each : types) {
-    rules.push_back(each.type->name + ": " + each.rule);
-    names.push_back(each.type->name);
-    shares.push_back(each.untested.empty() ? share_of({&each}) : Estimate());
+  for (const MeasuredType& type : types) {
+    rules.push_back(type.type->name + ": " + type.rule);
+    names.push_back(type.type->name);
+    shares.push_back(type.untested.empty() ? share_of({&type}) : Estimate());
     for (Index head_index = 0; head_index < measured.n_head_total(); ++head_index) {
-      is_type.push_back(each.has(head_index) ? 1 : 0);
-      margin.push_back(each.margin(head_index, 0));
+      is_type.push_back(type.has(head_index) ? 1 : 0);
+      margin.push_back(type.margin(head_index, 0));
     }
   }
   for (Index head_index = 0; head_index < measured.n_head_total(); ++head_index) {
@@ -185,8 +185,8 @@ void add_types(const MeasuredTypes& types, const Measured& measured, ResultsGrou
   declared_primary.flag_meanings = names;
   group.add(declared_primary, std::move(primary));
   group.add(variables["type_share"], shares);
-  for (const MeasuredType& each : types) {
-    if (each.type->add_variables) each.type->add_variables(measured, each, group);
+  for (const MeasuredType& type : types) {
+    if (type.type->add_variables) type.type->add_variables(measured, type, group);
   }
   add_evidence(types, group);
 }

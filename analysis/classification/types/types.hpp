@@ -19,8 +19,8 @@ const MeasuredType& type_named(const std::string& name, const MeasuredTypes& typ
 /// zero.
 void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, MeasuredTypes& types);
 
-/// Share of heads that are of at least one of `any_of`, with the central 95 % of the resampled
-/// shares, and the share itself, for its interval.
+/// Share of heads with at least one type of `any_of`; its interval holds the central 95 % of the
+/// resampled shares, and the share itself.
 Estimate share_of(const std::vector<const MeasuredType*>& any_of);
 
 /// 0 for no type, else 1 + the type of largest margin, the first on ties; types without a ceiling

@@ -66,10 +66,10 @@ void add_classes_of_heads(const Measured& /*measured*/, const MeasuredType& word
 }
 
 /// The keys whose word is of the head's class.
-std::vector<Index> keys_of_class(const ExampleCase& each, const SeenHead& head) {
+std::vector<Index> keys_of_class(const ExampleCase& example, const SeenHead& head) {
   const Index of_head = class_of(head.group, head.head_index);
   std::vector<Index> targets;
-  for (Index key = 1; key <= each.query; ++key) {
+  for (Index key = 1; key <= example.query; ++key) {
     if (head.document.token_class[key] == of_head) targets.push_back(key);
   }
   return targets;

@@ -22,7 +22,7 @@ struct PathsInput {
   const std::vector<std::vector<Index>>& given;  ///< per task, edges in the order of
                                                  ///< --paths-ordering; empty: none
 
-  const PathsOptions& options() const { return settings.own<PathsOptions>(); }
+  const PathsOptions& options() const { return settings.options<PathsOptions>(); }
   double n_token(std::uint64_t batch) const { return static_cast<double>(batches[batch].n_column); }
 };
 

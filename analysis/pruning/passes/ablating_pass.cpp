@@ -65,12 +65,12 @@ class Effects : public PieceObserver {
     for (Index l = 0; l < config_.n_layer; ++l) {
       const blas::ConstView mean(input_.mean_z[l].memptr(), config_.d_z(), n_token, 0);
       for (Index h = 0; h < n_head; ++h) {
-        std::vector<Index> others(n_head);
-        std::iota(others.begin(), others.end(), 0);
-        std::erase(others, h);
+        std::vector<Index> other_heads(n_head);
+        std::iota(other_heads.begin(), other_heads.end(), 0);
+        std::erase(other_heads, h);
         variants.push_back({l, {h}});
         variants.push_back({l, {h}, mean});
-        variants.push_back({l, std::move(others)});
+        variants.push_back({l, std::move(other_heads)});
         for (std::size_t donor = 0; donor < donors_.size(); ++donor) {
           variants.push_back({l, {h}, donors_.z(donor, l)});
         }
@@ -119,8 +119,8 @@ class Effects : public PieceObserver {
     const auto observe = [&](const LayerGradient& view) {
       const Index l = view.layer;
       const arma::mat products = z_dot_gradient(view, config_.n_head);
-      const arma::vec whole = arma::conv_to<arma::vec>::from(arma::sum(view.dz, 1)),
-                      mean = arma::conv_to<arma::vec>::from(input_.mean_z[l]) % whole;
+      const arma::vec dz_sum = arma::conv_to<arma::vec>::from(arma::sum(view.dz, 1)),
+                      mean = arma::conv_to<arma::vec>::from(input_.mean_z[l]) % dz_sum;
       const arma::mat donors = donors_.z_dot_gradient(view, config_.n_head);
       for (Index h = 0; h < config_.n_head; ++h) {
         const double zero = arma::accu(products.row(h));

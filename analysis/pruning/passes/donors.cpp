@@ -22,18 +22,20 @@ std::vector<Donor> donors_of(const PruningInput& input) {
 }
 
 DonorZ::DonorZ(const DonorInput& input, const Piece& piece) : n_filled_(piece.tokens.size(), 0) {
-  std::vector<Donor> others;
+  std::vector<Donor> candidates;
   for (const Donor& donor : input.donors) {
-    if (donor.document != piece.document) others.push_back(donor);
+    if (donor.document != piece.document) candidates.push_back(donor);
   }
   const ModelConfig& config = input.model.config;
-  z_.resize(std::min<std::size_t>(input.settings.own<PruningOptions>().n_donor, others.size()));
+  z_.resize(
+      std::min<std::size_t>(input.settings.options<PruningOptions>().n_donor, candidates.size()));
   for (Layers& layers : z_) {
     layers.assign(config.n_layer, Matrix(config.d_z(), n_filled_.size(), arma::fill::zeros));
   }
   const CounterRandom random(CounterRandom(input.settings.seed, piece.document).value(piece.index));
   std::vector<Donor> in_order;
-  for (const Index choice : permutation(others.size(), random)) in_order.push_back(others[choice]);
+  for (const Index choice : permutation(candidates.size(), random))
+    in_order.push_back(candidates[choice]);
   collect(input, in_order);
   take_turns();
 }

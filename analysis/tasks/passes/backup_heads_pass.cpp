@@ -37,11 +37,11 @@ std::uint64_t BackupHeadsPass::run_batch(std::uint64_t batch, DocumentStatistics
     if (scales.empty()) scales = final_scales(model, Matrix(resid_final.cols(first.columns)));
     return direct.divided(scales);
   };
-  const arma::mat whole = direct_effects({});
-  const Index n_head_total = whole.n_rows;
+  const arma::mat unablated = direct_effects({});
+  const Index n_head_total = unablated.n_rows;
   const TaskSums names(pairs.task);
-  Array &change = statistics.sum(names.backup_change,
-                                 {n_document_block, repaired.size(), n_head_total}),
+  Array &change =
+            statistics.sum(names.backup_change, {n_document_block, repaired.size(), n_head_total}),
         &squared = statistics.sum(names.squared_backup, {repaired.size(), n_head_total});
   for (std::size_t place = 0; place < repaired.size(); ++place) {
     const auto [layer, head] = HeadIndex::of(repaired[place], config.n_head);
@@ -49,13 +49,13 @@ std::uint64_t BackupHeadsPass::run_batch(std::uint64_t batch, DocumentStatistics
     const auto to_zero = [&, of_layer = layer](Index l, const Matrix&, Matrix& z) {
       if (l == of_layer) z.rows(first_row, first_row + config.d_head() - 1).zeros();
     };
-    const arma::mat grown = direct_effects({.z = to_zero}) - whole;
+    const arma::mat grown = direct_effects({.z = to_zero}) - unablated;
     for (std::size_t i = 0; i < first.pairs.size(); ++i) {
       const std::size_t block = document_block(pairs.first + first.pairs[i], task.pairs.size());
       for (Index head_index = 0; head_index < n_head_total; ++head_index) {
-        const double each = grown(head_index, i);
-        change(block, place, head_index) += each;
-        squared(place, head_index) += each * each;
+        const double growth = grown(head_index, i);
+        change(block, place, head_index) += growth;
+        squared(place, head_index) += growth * growth;
       }
     }
   }
@@ -70,9 +70,9 @@ TasksPass backup_heads_pass() {
             return std::make_unique<BackupHeadsPass>(input);
           },
           [](const TasksInput& input, std::uint64_t batch) {
-            const std::size_t n_repaired =
-                input.repaired.empty() ? most_repaired
-                                       : input.repaired[input.batches[batch].task].size();
+            const std::size_t n_repaired = input.repaired.empty()
+                                               ? most_repaired
+                                               : input.repaired[input.batches[batch].task].size();
             return input.n_token(batch) * static_cast<double>(n_repaired == 0 ? 0 : n_repaired + 1);
           }};
 }

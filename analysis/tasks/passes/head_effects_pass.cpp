@@ -113,8 +113,8 @@ void HeadEffectsPass::add_margins(const PairBatch& batch, const std::vector<doub
   Array &n_pair = statistics.sum(names.n_pair, {n_document_block}),
         &margin = statistics.sum(names.margin, {n_document_block}),
         &correct = statistics.sum(names.correct, {n_document_block}),
-        &change =
-            statistics.sum(names.margin_change, {n_document_block, n_task_ablation, n_layer, n_head}),
+        &change = statistics.sum(names.margin_change,
+                                 {n_document_block, n_task_ablation, n_layer, n_head}),
         &squared = statistics.sum(names.squared_change, heads),
         &correct_change = statistics.sum(names.correct_change, heads);
   for (std::size_t i = 0; i < batch.count; ++i) {
@@ -159,11 +159,11 @@ void HeadEffectsPass::add_difference_changes(const PairBatch& batch, const First
   const Task& task = input_.tasks[batch.task];
   const std::size_t n_head_total = ablated.size() / n_task_ablation;
   Array& sum = statistics.sum(TaskSums(batch.task).difference_change, heads_by_block());
-  const std::vector<double> whole = first_differences_of(task, batch, clean);
+  const std::vector<double> unablated = first_differences_of(task, batch, clean);
   for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
     const std::vector<double> without = first_differences_of(task, batch, ablated[head_index].nll);
     for (const std::size_t i : first.pairs) {
-      sum.values[block_of(batch, i) * n_head_total + head_index] += without[i] - whole[i];
+      sum.values[block_of(batch, i) * n_head_total + head_index] += without[i] - unablated[i];
     }
   }
 }

@@ -34,7 +34,7 @@ std::uint64_t ZAveragingPass::run_batch(std::uint64_t batch, DocumentStatistics&
   LayerObserver* const observers[] = {&observer};
   forward_.run(sequences, observers);
   double& n_token = statistics.sum(names.n_token, {1})(0);
-  for (const double each : times) n_token += each;
+  for (const double count : times) n_token += count;
   return sequences.n_column();
 }
 

@@ -58,7 +58,7 @@ class Arithmetic {
 
  protected:
   /// `n` rounded up to a multiple of `of`.
-  static Index whole(Index n, Index of) { return (n + of - 1) / of * of; }
+  static Index rounded_up(Index n, Index of) { return (n + of - 1) / of * of; }
 
  private:
   virtual std::size_t word_count(Index n_in, Index count) const = 0;

@@ -158,13 +158,13 @@ class TileRegisters {
 // A block of Y that is not whole.
 void multiply_edge(Kernel kernel, const Number* x, const Number* w, Index n_step, blas::View Y,
                    bool add) {
-  alignas(cache_line) std::array<float, Arithmetic::block * Arithmetic::block> whole{};
+  alignas(cache_line) std::array<float, Arithmetic::block * Arithmetic::block> full_block{};
   for (Index c = 0; c < Y.n_col && add; ++c) {
-    std::copy_n(Y.data + c * Y.stride, Y.n_row, whole.data() + c * Arithmetic::block);
+    std::copy_n(Y.data + c * Y.stride, Y.n_row, full_block.data() + c * Arithmetic::block);
   }
-  kernel(x, w, n_step, whole.data(), Arithmetic::block, add);
+  kernel(x, w, n_step, full_block.data(), Arithmetic::block, add);
   for (Index c = 0; c < Y.n_col; ++c) {
-    std::copy_n(whole.data() + c * Arithmetic::block, Y.n_row, Y.data + c * Y.stride);
+    std::copy_n(full_block.data() + c * Arithmetic::block, Y.n_row, Y.data + c * Y.stride);
   }
 }
 
@@ -187,7 +187,8 @@ const std::vector<Bfloat16Kernel>& bfloat16_kernels() {
 }
 
 std::size_t Bfloat16Sums::word_count(Index n_in, Index count) const {
-  return whole(n_in, tile_inputs) * whole(count, block) * static_cast<std::size_t>(n_part_);
+  return rounded_up(n_in, tile_inputs) * rounded_up(count, block) *
+         static_cast<std::size_t>(n_part_);
 }
 
 std::size_t Bfloat16Sums::step_size() const {
@@ -195,7 +196,8 @@ std::size_t Bfloat16Sums::step_size() const {
 }
 
 std::size_t Bfloat16Sums::place(const Operand& operand, Index index, Index input) const {
-  return (index / block * (whole(operand.n_in, tile_inputs) / tile_inputs) + input / tile_inputs) *
+  return (index / block * (rounded_up(operand.n_in, tile_inputs) / tile_inputs) +
+          input / tile_inputs) *
          step_size();
 }
 
@@ -241,7 +243,7 @@ void Bfloat16Sums::multiply(OperandRange X, OperandRange W, Index n_in, blas::Vi
                             bool add) const {
   const bfloat16::Kernel kernel = bfloat16::kernel_of(kernel_, n_part_);
   const bfloat16::TileRegisters registers(kernel_);
-  const Index n_step = whole(n_in, tile_inputs) / tile_inputs;
+  const Index n_step = rounded_up(n_in, tile_inputs) / tile_inputs;
   const auto block_of = [this](const OperandRange& range, Index index) {
     return range.operand.words.data() + place(range.operand, range.first + index, range.first_in);
   };

@@ -15,8 +15,7 @@ struct EngineEntry {
   /// Ablations that change the losses by at most this multiple of a typical change are as exact as
   /// Precision::high asks.
   double high_up_to;
-  /// Bound on what the rounding of the operands adds to a product of two vectors, as a share of the
-  /// product of their Euclidean norms.
+  /// What rounded operands add to u . v, as a share of |u| |v|: a bound.
   double rounding;
   const Arithmetic* arithmetic;  ///< null for OpenBLAS, which multiplies operands as they lie
 };
@@ -26,8 +25,8 @@ std::span<const EngineEntry> engines();
 
 const EngineEntry& entry_of(Engine engine);
 
-/// Bound on the error of a product of two vectors of `n_in` numbers, as a share of the product of
-/// their Euclidean norms: the operands' rounding, and that of a sum in float32 in any order.
+/// Error of u . v as a share of |u| |v|, vectors of `n_in` numbers: a bound that counts the
+/// rounding of operands and of a float32 sum in any order.
 double error_bound(Engine engine, Index n_in);
 
 }  // namespace headscope

@@ -156,11 +156,11 @@ Index Int16Products::input_block() const {
 }
 
 std::size_t Int16Products::word_count(Index n_in, Index count) const {
-  return padded_inputs(n_in) * whole(count, block);
+  return padded_inputs(n_in) * rounded_up(count, block);
 }
 
 std::size_t Int16Products::scale_count(Index n_in, Index count) const {
-  return group_count(n_in) * whole(count, block);
+  return group_count(n_in) * rounded_up(count, block);
 }
 
 void Int16Products::pack_column(const float* x, float scale, Index column, Operand& X) const {

@@ -38,9 +38,9 @@ Vectors vectors_of(const Processor& processor) {
 
 }  // namespace
 
-std::optional<std::string> better_kernel(const Processor& processor, const std::string& own) {
+std::optional<std::string> better_kernel(const Processor& processor, const std::string& current) {
   const Vectors possible = vectors_of(processor);
-  if (possible <= vectors_of_kernel(own)) return std::nullopt;
+  if (possible <= vectors_of_kernel(current)) return std::nullopt;
   return possible == Vectors::avx512 ? "SkylakeX" : "Haswell";
 }
 

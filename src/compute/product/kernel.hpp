@@ -17,7 +17,7 @@ namespace headscope::blas {
 
 /// The kernel to request on a processor for which OpenBLAS chose `own`.
 /// @return  `SkylakeX` (AVX-512) or `Haswell` (AVX2); none if `own` already uses vectors as wide.
-std::optional<std::string> better_kernel(const Processor& processor, const std::string& own);
+std::optional<std::string> better_kernel(const Processor& processor, const std::string& current);
 
 /// The kernel in use, for example `SkylakeX`.
 std::string kernel_in_use();

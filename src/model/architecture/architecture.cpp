@@ -8,7 +8,7 @@
 
 namespace headscope {
 
-std::vector<ConfigField> common_fields_and(std::initializer_list<ConfigField> own) {
+std::vector<ConfigField> common_fields_and(std::initializer_list<ConfigField> further) {
   using C = ModelConfig;
   std::vector<ConfigField> fields{{"num_hidden_layers", &C::n_layer, true},
                                   {"num_attention_heads", &C::n_head, true},
@@ -21,7 +21,7 @@ std::vector<ConfigField> common_fields_and(std::initializer_list<ConfigField> ow
                                   {"attention_bias", &C::qkv_bias},
                                   {"attention_bias", &C::output_bias},
                                   {"initializer_range", &C::initial_deviation}};
-  fields.insert(fields.end(), own);
+  fields.insert(fields.end(), further);
   return fields;
 }
 
@@ -38,8 +38,9 @@ std::span<const Architecture* const> architectures() {
 
 const Architecture* find_architecture(std::string_view model_type) {
   const auto all = architectures();
-  const auto found = std::ranges::find_if(
-      all, [&](const Architecture* each) { return each->defaults.architecture == model_type; });
+  const auto found = std::ranges::find_if(all, [&](const Architecture* architecture) {
+    return architecture->defaults.architecture == model_type;
+  });
   return found == all.end() ? nullptr : *found;
 }
 
@@ -52,8 +53,8 @@ const Architecture& architecture_of(const ModelConfig& config) {
 
 std::string architecture_names() {
   std::vector<std::string> names;
-  for (const Architecture* const each : architectures()) {
-    names.push_back(each->defaults.architecture);
+  for (const Architecture* const architecture : architectures()) {
+    names.push_back(architecture->defaults.architecture);
   }
   const std::string last = names.back();
   names.pop_back();

@@ -46,7 +46,7 @@ struct Architecture {
 };
 
 /// The fields that the configs of architectures after GPT-2 share, and `own` ones.
-std::vector<ConfigField> common_fields_and(std::initializer_list<ConfigField> own);
+std::vector<ConfigField> common_fields_and(std::initializer_list<ConfigField> further);
 
 /// All known ones, GPT-2 first.
 std::span<const Architecture* const> architectures();
