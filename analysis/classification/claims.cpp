@@ -192,7 +192,8 @@ void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHead
     }
     claim->evidence +=
         " Untrained models have " +
-        joined(controls, ", ", [&](const auto& type) { return number_text(n_of(type), 3); }) + ".";
+        joined(controls, ", ", [&](const auto& control) { return number_text(n_of(control), 3); }) +
+        ".";
     double most = 0;
     for (const ControlHeads& control : controls) most = std::max(most, n_of(control));
     if (controls.size() >= least_controls && claim->effect.has_interval() &&

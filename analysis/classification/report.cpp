@@ -130,8 +130,8 @@ std::string syntax_line(const ResultsGroup& group) {
   std::vector<double> arcs_beyond(accuracy.size(), std::nan(""));
   for (std::size_t i = 0; i < arcs_beyond.size(); ++i) {
     if (tested.values[i] != 1 || layer.values[i] < 0) continue;
-    const HeadIndex head = chosen(i);
-    if (passed.part(i / tested.shape[1])(i % tested.shape[1], head.layer, head.head) != 1) continue;
+    const auto [best_layer, best_head] = chosen(i);
+    if (passed.part(i / tested.shape[1])(i % tested.shape[1], best_layer, best_head) != 1) continue;
     arcs_beyond[i] = (accuracy.values[i] - baseline.values[i]) * count.values[i];
   }
   const std::optional<std::size_t> best = largest(arcs_beyond);

@@ -28,8 +28,8 @@ std::string with_quoted_numbers(std::string_view text) {
   std::string result;
   bool in_string = false;
   while (!text.empty()) {
-    const auto* const word =
-        std::ranges::find_if(words, [&](std::string_view word) { return text.starts_with(word); });
+    const auto* const word = std::ranges::find_if(
+        words, [&](std::string_view candidate) { return text.starts_with(candidate); });
     if (!in_string && word != words.end()) {
       result += fields::quoted(*word);
       text.remove_prefix(word->size());

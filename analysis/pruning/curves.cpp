@@ -71,12 +71,12 @@ void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settin
   std::vector<Estimate> shares =
       bootstrap_of(rows, settings).estimates([&](const BootstrapCounts& weights) {
         const Array means = curve_means(rows, weights);
-        std::vector<double> shares;
-        shares.reserve(tolerances.size());
+        std::vector<double> resampled;
+        resampled.reserve(tolerances.size());
         for (std::size_t i = 0; i < tolerances.size(); ++i) {
-          shares.push_back(prunable_share(means, orders[i], tolerances[i]));
+          resampled.push_back(prunable_share(means, orders[i], tolerances[i]));
         }
-        return shares;
+        return resampled;
       });
   for (Estimate& share : shares) share = within(std::move(share), 0, 1);
   group.add_dimension(Dimension::numbers("tolerance", {tolerances.begin(), tolerances.end()}));

@@ -99,7 +99,7 @@ class FeatureLine {
   }
 
   std::pair<Index, Index> offsets(const json& value) const {
-    const auto is_offset = [](const json& value) { return value.is_number_unsigned(); };
+    const auto is_offset = [](const json& offset) { return offset.is_number_unsigned(); };
     if (!value.is_array() || value.size() != 2 || !is_offset(value[0]) || !is_offset(value[1]) ||
         value[0] > value[1]) {
       refuse("offset", "[least, most], two whole numbers >= 0", shown(value));

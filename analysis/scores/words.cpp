@@ -88,9 +88,9 @@ Index nearest_head_word(const std::vector<const Mention*>& mentions, Index befor
 std::array<bool, n_coreference_rule> rules_right(const Piece& piece, const Mention& mention,
                                                  const std::vector<const Mention*>& mentions,
                                                  const std::vector<Index>& antecedents) {
-  const Word& word = piece.words[mention.head_word];
-  const std::string form = lower_ascii(word.form);
-  const Agreement agreement = agreement_of(word);
+  const Word& head_word = piece.words[mention.head_word];
+  const std::string form = lower_ascii(head_word.form);
+  const Agreement agreement = agreement_of(head_word);
   const auto nearest = [&](const auto& passes) {
     return nearest_head_word(mentions, mention.head_word, passes);
   };

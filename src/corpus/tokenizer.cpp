@@ -56,7 +56,7 @@ Tokenizer::Tokenizer(const TokenizerFiles& files) {
                                       .merger = std::move(merger),
                                       .first_token = {},
                                       .first_token_reason = {},
-                                      .all_text = {},
+                                      .whole_tokens = {},
                                       .added = std::move(search)});
   data_->entries.reserve(entries.size());
   data_->bytes.reserve(entries.size());

@@ -19,7 +19,7 @@ std::vector<std::string> valid(const std::vector<std::string>& texts) {
   return clean;
 }
 
-std::vector<std::int64_t> integer(const std::vector<double>& values) {
+std::vector<std::int64_t> as_integers(const std::vector<double>& values) {
   std::vector<std::int64_t> integers;
   for (const double value : values) integers.push_back(static_cast<std::int64_t>(value));
   return integers;
@@ -45,7 +45,7 @@ void write_dimension(hdf5::OutputFile& file, const std::string& dataset,
   if (!dimension.text.empty()) {
     file.write(dataset, shape, valid(dimension.text));
   } else if (all_whole(dimension.values)) {
-    file.write(dataset, shape, integers(dimension.values));
+    file.write(dataset, shape, as_integers(dimension.values));
   } else {
     file.write(dataset, shape, dimension.values);
   }
@@ -105,7 +105,7 @@ void write_variable(hdf5::OutputFile& file, const ResultsGroup& group, const Var
       file.write(dataset, variable.values.shape, variable.values.values);
       break;
     case Variable::Type::integer:
-      file.write(dataset, variable.values.shape, integers(variable.values.values));
+      file.write(dataset, variable.values.shape, as_integers(variable.values.values));
       break;
     case Variable::Type::flag:
       write_flags(file, dataset, variable);

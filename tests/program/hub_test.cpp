@@ -189,8 +189,8 @@ TEST(Hub, EndOfTextInPlainTextEndsADocumentAndIsSaidOnce) {
               HasSubstr("headscope: " + folder.file("a.txt") +
                         ": <|endoftext|> ends a document 2 times; `run --literal-special-tokens` "
                         "reads it as text\n"));
-  EXPECT_EQ(read_results(folder.file("out/results.h5")).whole("n_document"), 3);
-  EXPECT_EQ(results_with({"--literal-special-tokens"}, folder).whole("n_document"), 1);
+  EXPECT_EQ(read_results(folder.file("out/results.h5")).integer("n_document"), 3);
+  EXPECT_EQ(results_with({"--literal-special-tokens"}, folder).integer("n_document"), 1);
 }
 
 TEST(Hub, AModelWithoutATokenizerNamesTheOption) {

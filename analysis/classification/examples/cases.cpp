@@ -14,7 +14,7 @@ std::vector<ExampleCase> token_cases(
 
 void add_word_case(const ExampleSource& source, Index word, const std::vector<Index>& earlier,
                    const std::string& choice, std::vector<ExampleCase>& cases) {
-  const auto first_token = [&](Index word) { return source.piece.words.tokens[word].front(); };
+  const auto first_token = [&](Index place) { return source.piece.words.tokens[place].front(); };
   std::vector<Index> targets(earlier.size());
   std::ranges::transform(earlier, targets.begin(), first_token);
   if (first_token(word) >= source.n_token()) return;

@@ -31,7 +31,7 @@ std::uint64_t BackupHeadsPass::run_batch(std::uint64_t batch, DocumentStatistics
   const SequenceBatch sequences = sequences_of(task, pairs, false);
   std::vector<double> scales;
   const auto direct_effects = [&](const ForwardChange& change) {
-    DirectEffects direct(model, first);
+    FirstDifferenceEffects direct(model, first);
     LayerObserver* const observers[] = {&direct};
     const Matrix& resid_final = forward_.run(sequences, observers, change);
     if (scales.empty()) scales = final_scales(model, Matrix(resid_final.cols(first.columns)));

@@ -23,13 +23,13 @@ FirstDifferences first_differences(const LogitAttribution& attribution, const Ta
   return {pairs, arma::uvec(columns), attribution.differences(good, bad)};
 }
 
-void DirectEffects::observe_layer(const LayerView& view) {
+void FirstDifferenceEffects::observe_layer(const LayerView& view) {
   of_layer_.push_back(head_direct_effects(model_.layers[view.layer].W_O,
                                           Matrix(view.z.cols(first_.columns)),
                                           first_.directions.directions, model_.config.n_head));
 }
 
-arma::mat DirectEffects::divided(const std::vector<double>& scales) const {
+arma::mat FirstDifferenceEffects::divided(const std::vector<double>& scales) const {
   arma::mat all(model_.config.n_layer * model_.config.n_head, scales.size());
   for (Index l = 0; l < of_layer_.size(); ++l) {
     all.rows(l * model_.config.n_head, (l + 1) * model_.config.n_head - 1) = of_layer_[l];

@@ -20,10 +20,11 @@ FirstDifferences first_differences(const LogitAttribution& attribution, const Ta
                                    const PairBatch& batch);
 
 /// Observes the direct effects of all heads on the logits at the pairs' first differences.
-class DirectEffects : public LayerObserver {
+class FirstDifferenceEffects : public LayerObserver {
  public:
   /// @param model, first  must outlive the observer.
-  DirectEffects(const Model& model, const FirstDifferences& first) : model_(model), first_(first) {}
+  FirstDifferenceEffects(const Model& model, const FirstDifferences& first)
+      : model_(model), first_(first) {}
   void observe_layer(const LayerView& view) override;
   /// @param scales  of the final norm, by pair. @return head_index x pair, logits.
   arma::mat divided(const std::vector<double>& scales) const;

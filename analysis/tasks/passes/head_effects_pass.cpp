@@ -70,7 +70,7 @@ std::uint64_t HeadEffectsPass::run_batch(std::uint64_t number, DocumentStatistic
   const Task& task = input_.tasks[batch.task];
   const SequenceBatch sequences = sequences_of(task, batch, false);
   const FirstDifferences first = first_differences(attribution_, task, batch);
-  DirectEffects direct(input_.model, first);
+  FirstDifferenceEffects direct(input_.model, first);
   LayerObserver* const observers[] = {&direct, &ablation_};
   const Matrix& resid_final = forward_.run(sequences, observers);
   const std::vector<double> scales =
