@@ -517,7 +517,7 @@ HeadIndex previous_token_head(const Model& model) {
 
 // Induction heads of the layer after the previous-token head find the copy by the keys that it
 // wrote; on names those of all later layers do.
-TEST(PathsAnalysis, FindsThatTheDefaultModelsInductionHeadsReadKeysOfItsPreviousTokenHead) {
+TEST(PathsAnalysis, ThoroughFindsThatTheDefaultModelsInductionHeadsReadKeysOfItsPreviousTokenHead) {
   const Results results =
       run_paths("default-model.h5", "recurring_name",
                 {"--task-pairs", "32", "--paths-pairs", "20", "--paths-exact", "5"});

@@ -714,7 +714,7 @@ def faults_of(kind, rounds):
         return FAULTS[kind]
     if rounds > 0 or kind in ("input", "read_only"):
         return max(rounds, 1) * FAULTS[kind]
-    return math.ceil(FAULTS[kind] / 6)
+    return math.ceil(FAULTS[kind] / 12)
 
 
 def check_the_page():
@@ -757,7 +757,7 @@ def main():
     parser.add_argument("headscope")
     parser.add_argument("--rounds", type=int,
                         default=int(os.environ.get("HEADSCOPE_FAULT_ROUNDS", str(THOROUGH_ROUNDS) if THOROUGH else "0")),
-                        help="0: a sixth of a round, but each faulty stream, input and hostile file once")
+                        help="0: a twelfth of a round, but each faulty stream, input and hostile file once")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_SEED", "1")))
     parser.add_argument("--kinds", default=",".join(FAULTS))
     parser.add_argument("--fault", help="one fault alone, KIND:NUMBER as a failure names it")
