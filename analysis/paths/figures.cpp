@@ -170,8 +170,9 @@ std::size_t node_kind(const GraphLayout& layout, std::size_t node,
 }
 
 /// @param edges   between heads.
-/// @param others  those from and to heads of these edges, MLPs, embeddings and logits are shown by
-///                the page when its reader asks.
+/// @param other_edges  those from and to heads of these edges, MLPs, embeddings and logits; the
+/// page
+///                     shows them when its reader asks.
 Graph circuit_graph(const ResultsGroup& group, std::span<const CircuitEdge> edges,
                     std::span<const CircuitEdge> other_edges,
                     const std::optional<HeadTypes>& types) {

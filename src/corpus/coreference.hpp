@@ -35,7 +35,8 @@ class MentionReader {
  public:
   using Heads = std::vector<std::optional<Index>>;
 
-  /// @param whole  whether the nodes are a whole document, where every bracket must be matched; if
+  /// @param is_whole  whether the nodes are a whole document, where every bracket must be matched;
+  /// if
   ///               not, mentions that extend beyond the nodes are left out without error.
   MentionReader(std::string file, EntityFields fields, bool is_whole);
 

@@ -29,11 +29,11 @@ Processor with(bool avx2, bool avx512 = false, bool amx = false) {
   return processor;
 }
 
-// `own` is the kernel that OpenBLAS 0.3.21 chooses; `better` is the one it should have chosen.
+// `current` is the kernel that OpenBLAS 0.3.21 chooses; `better` is the one it should have chosen.
 struct KernelCase {
   const char* processor;
   Processor features;
-  const char* own;
+  const char* current;
   std::optional<std::string> better;
 };
 
@@ -63,7 +63,7 @@ TEST(BetterKernel, IsTheWidestOfEachProcessorOfTheLastTenYears) {
       {"a virtual machine that hides AVX2", with(false), "Prescott", {}},
   };
   for (const KernelCase& each : cases) {
-    EXPECT_EQ(blas::better_kernel(each.features, each.own), each.better) << each.processor;
+    EXPECT_EQ(blas::better_kernel(each.features, each.current), each.better) << each.processor;
   }
 }
 

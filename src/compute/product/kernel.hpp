@@ -15,8 +15,9 @@
 /// time.
 namespace headscope::blas {
 
-/// The kernel to request on a processor for which OpenBLAS chose `own`.
-/// @return  `SkylakeX` (AVX-512) or `Haswell` (AVX2); none if `own` already uses vectors as wide.
+/// The kernel to request on a processor for which OpenBLAS chose `current`.
+/// @return  `SkylakeX` (AVX-512) or `Haswell` (AVX2); none if `current` already uses vectors as
+/// wide.
 std::optional<std::string> better_kernel(const Processor& processor, const std::string& current);
 
 /// The kernel in use, for example `SkylakeX`.

@@ -45,7 +45,7 @@ struct Architecture {
   std::optional<Index> (*window)(const JsonFields& config) = nullptr;
 };
 
-/// The fields that the configs of architectures after GPT-2 share, and `own` ones.
+/// The fields that the configs of architectures after GPT-2 share, and `further` ones.
 std::vector<ConfigField> common_fields_and(std::initializer_list<ConfigField> further);
 
 /// All known ones, GPT-2 first.
