@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headscope/analysis.hpp"
+#include "pair_batches.hpp"
 
 namespace headscope {
 
@@ -21,7 +22,18 @@ class TaskPass {
   virtual std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) = 0;
 };
 
-/// One of the passes of an analysis over tasks. @tparam Input  what these passes have in common.
+/// What the passes of an analysis over tasks have in common.
+struct TaskPassInput {
+  const Model& model;
+  const AnalysisSettings& settings;
+  const ComputeContext& compute;
+  const std::vector<Task>& tasks;
+  const std::vector<PairBatch>& batches;
+
+  double n_token(std::uint64_t batch) const { return static_cast<double>(batches[batch].n_column); }
+};
+
+/// One of the passes of an analysis over tasks. @tparam Input  a TaskPassInput.
 template <typename Input>
 struct TaskPassEntry {
   std::string name;  ///< as in AnalysisInfo::passes

@@ -93,7 +93,7 @@ class Paths : public TaskAnalysis {
 
  private:
   PathsInput input() const {
-    return {model_, graph_, settings_, compute_, tasks_, batches_, given_};
+    return {{model_, settings_, compute_, tasks_, batches_}, graph_, given_};
   }
 
   const Model& model_;

@@ -69,7 +69,7 @@ class Tasks : public TaskAnalysis {
   }
 
  private:
-  TasksInput input() const { return {model_, settings_, compute_, tasks_, batches_, repaired_}; }
+  TasksInput input() const { return {{model_, settings_, compute_, tasks_, batches_}, repaired_}; }
 
   const Model& model_;
   const AnalysisSettings& settings_;

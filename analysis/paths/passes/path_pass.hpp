@@ -2,28 +2,19 @@
 
 #include <vector>
 
-#include "headscope/analysis.hpp"
 #include "headscope/edges.hpp"
-#include "pair_batches.hpp"
 #include "paths/paths.hpp"
 #include "paths/sums.hpp"
 #include "task_pass.hpp"
 
 namespace headscope {
 
-/// What the passes of `paths` have in common.
-struct PathsInput {
-  const Model& model;
+struct PathsInput : TaskPassInput {
   const EdgeGraph& graph;
-  const AnalysisSettings& settings;
-  const ComputeContext& compute;
-  const std::vector<Task>& tasks;
-  const std::vector<PairBatch>& batches;
   const std::vector<std::vector<Index>>& given;  ///< per task, edges in the order of
                                                  ///< --paths-ordering; empty: none
 
   const PathsOptions& options() const { return settings.options<PathsOptions>(); }
-  double n_token(std::uint64_t batch) const { return static_cast<double>(batches[batch].n_column); }
 };
 
 using PathPass = TaskPassEntry<PathsInput>;

@@ -2,23 +2,13 @@
 
 #include <vector>
 
-#include "headscope/analysis.hpp"
-#include "pair_batches.hpp"
 #include "task_pass.hpp"
 
 namespace headscope {
 
-/// What the passes of `tasks` have in common.
-struct TasksInput {
-  const Model& model;
-  const AnalysisSettings& settings;
-  const ComputeContext& compute;
-  const std::vector<Task>& tasks;
-  const std::vector<PairBatch>& batches;
+struct TasksInput : TaskPassInput {
   const std::vector<std::vector<Index>>& repaired;  ///< per task, as repaired_heads; empty until
                                                     ///< the pass that reads it begins
-
-  double n_token(std::uint64_t batch) const { return static_cast<double>(batches[batch].n_column); }
 };
 
 using TasksPass = TaskPassEntry<TasksInput>;
