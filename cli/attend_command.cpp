@@ -60,7 +60,8 @@ Piece read_sentence(const std::string& text, bool prepend_bos, const Model& mode
   Piece piece = text_piece(tokenizer, text, prepend_bos);
   if (piece.tokens.size() > model.config.n_ctx) {
     throw UsageError("attend: expected at most " + std::to_string(model.config.n_ctx) +
-                     " tokens, the model's context, got " + std::to_string(piece.tokens.size()));
+                     " tokens, " + std::string(model.config.context_bound()) + ", got " +
+                     std::to_string(piece.tokens.size()));
   }
   return piece;
 }

@@ -86,7 +86,8 @@ void print_model(const ModelDescription& model, const std::string& path) {
   print_line("d_model", config.d_model);
   print_line("d_head", config.d_head());
   print_line("d_mlp", config.d_mlp);
-  print_line("context", config.n_ctx);
+  print_line("context", std::to_string(config.n_ctx) +
+                            (config.window_bounds_context ? ", its sliding window" : ""));
   if (config.positions == PositionKind::rotary) print_line("positions", rotary_text(config));
   if (config.norm == NormKind::rms_norm) print_line("norm", "root mean square");
   if (config.gated_mlp) print_line("MLP", "gated");

@@ -66,8 +66,9 @@ std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options
 /// Most tokens of a piece. @throws UsageError if --context exceeds the model's.
 Index context_of(const RunOptions& options, const ModelConfig& config) {
   if (options.context > config.n_ctx) {
-    throw UsageError("--context: expected at most " + grouped(config.n_ctx) +
-                     ", the model's context, got " + std::to_string(options.context));
+    throw UsageError("--context: expected at most " + grouped(config.n_ctx) + ", " +
+                     std::string(config.context_bound()) + ", got " +
+                     std::to_string(options.context));
   }
   return options.context > 0 ? options.context : std::min<Index>(config.n_ctx, longest_context);
 }

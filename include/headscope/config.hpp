@@ -82,6 +82,8 @@ struct ModelConfig {
   bool gated_mlp = false;          ///< hidden = activation(gate) * up
   bool qkv_bias = true, output_bias = true, mlp_bias = true;  ///< whether weights have biases
 
+  /// n_ctx is the sliding window: longer texts, which the model could read, are refused.
+  bool window_bounds_context = false;
   /// The token that begins a document, as the config says. Hugging Face's `bos_token_id`.
   std::optional<Index> first_token = std::nullopt;
   double initial_deviation = 0.02;  ///< of an untrained model's weights. `initializer_range`
@@ -110,6 +112,9 @@ struct ModelConfig {
   /// Scores before softmax are q.k times this: 1/sqrt(d_head), or 1 in a model that does not scale
   /// by width; in a model that scales by inverse layer divided by layer + 1.
   double score_scale(Index layer) const;
+
+  /// What bounds a text to n_ctx tokens: "the model's context" or "the model's sliding window".
+  std::string_view context_bound() const;
 
   /// @throws OptionError naming the field, its value and the constraint: counts >= 1, n_head
   /// divides d_model where the model has no head width, n_kv_head divides n_head, rotation fits the

@@ -49,6 +49,10 @@ double ModelConfig::score_scale(Index layer) const {
   return scale_by_inverse_layer ? scale / static_cast<double>(layer + 1) : scale;
 }
 
+std::string_view ModelConfig::context_bound() const {
+  return window_bounds_context ? "the model's sliding window" : "the model's context";
+}
+
 Index ModelConfig::d_rotary() const {
   if (positions != PositionKind::rotary) return 0;
   return static_cast<Index>(static_cast<double>(d_head()) * rotary.share);

@@ -103,9 +103,12 @@ ConfigFields ConfigFields::from_json(const json& config, const std::string& file
     result.stated_fields.insert(&field);
   }
   if (values.positions == PositionKind::rotary) read_rotary(fields, values.rotary);
-  if (architecture.window != nullptr) result.window = architecture.window(fields);
-  // A piece of at most a window's tokens is computed as without the window.
-  if (result.window && *result.window < values.n_ctx) values.n_ctx = *result.window;
+  if (architecture.window != nullptr) {
+    const std::optional<Index> window = architecture.window(fields);
+    // A piece of at most a window's tokens is computed as without the window.
+    values.window_bounds_context = window && *window < values.n_ctx;
+    if (values.window_bounds_context) values.n_ctx = *window;
+  }
   values.first_token = fields.token("bos_token_id");
   if (const auto heads = fields.heads("pruned_heads")) values.pruned_heads = *heads;
   return result;

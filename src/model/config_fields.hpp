@@ -17,7 +17,6 @@ struct ConfigFields {
   ModelConfig values;                          ///< the architecture's defaults where none is stated
   std::set<const ConfigField*> stated_fields;  ///< of the architecture
   bool states_pruned_heads = false;
-  std::optional<Index> window;  ///< tokens that a token sees, where sliding windows limit them
 
   /// The value of a member that the config states. Else none.
   template <typename T>

@@ -208,9 +208,13 @@ TEST_F(ArchitectureRefusals, TensorsThatDoNotFitTheConfigAreNamed) {
 
 TEST_F(ArchitectureRefusals, ASlidingWindowBoundsTheContext) {
   EXPECT_EQ(error_after("mistral", {{"sliding_window", 16}}), "no error");
-  EXPECT_EQ(load_model(folder_.file("mistral")).config.n_ctx, 16U);
+  const ModelConfig bounded = load_model(folder_.file("mistral")).config;
+  EXPECT_EQ(bounded.n_ctx, 16U);
+  EXPECT_EQ(bounded.context_bound(), "the model's sliding window");
   EXPECT_EQ(error_after("mistral", {{"sliding_window", 4096}}), "no error");
-  EXPECT_EQ(load_model(folder_.file("mistral")).config.n_ctx, 64U);
+  const ModelConfig wide = load_model(folder_.file("mistral")).config;
+  EXPECT_EQ(wide.n_ctx, 64U);
+  EXPECT_EQ(wide.context_bound(), "the model's context");
   EXPECT_EQ(error_after("qwen2", {{"sliding_window", 16}, {"use_sliding_window", false}}),
             "no error");
   EXPECT_EQ(load_model(folder_.file("qwen2")).config.n_ctx, 64U);
