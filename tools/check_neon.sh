@@ -11,7 +11,7 @@ functions=(
   'headscope::maximum('
   'headscope::exponentiate('
   'headscope::scale('
-  'normalize_column<'
+  'scale_column<'
   'activate_column<'
   'gate_column<'
   'difference_column<' # of norms, activations and gates, as the next
