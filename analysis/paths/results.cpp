@@ -142,7 +142,7 @@ class PathsBuilder {
     for (std::size_t task = 0; task < tasks.size(); ++task) {
       plans_.emplace_back(statistics, task, graph, settings);
       exact_.push_back(exact_values(statistics, task, plans_[task].exact().size(), steps_.size(),
-                                    plans_[task].margin().value, settings));
+                                    plans_[task].means().margin.value, settings));
       pruned_.push_back(pruned_values(statistics, task, settings));
       sizes_.emplace_back(statistics, task, graph.n_edge(), settings);
     }
@@ -165,11 +165,11 @@ class PathsBuilder {
   }
 
   void add_tasks() {
-    add("n_pair", plans_, &PathPlan::n_pair);
+    add("n_pair", plans_, [](const PathPlan& plan) { return plan.means().n_pair; });
     add("n_pair_exact", exact_, &ExactValues::n_pair);
-    add("accuracy", plans_, &PathPlan::accuracy);
-    add("margin", plans_, &PathPlan::margin);
-    add("can_do", plans_, &PathPlan::can_do);
+    add("accuracy", plans_, [](const PathPlan& plan) { return plan.means().accuracy; });
+    add("margin", plans_, [](const PathPlan& plan) { return plan.means().margin; });
+    add("can_do", plans_, [](const PathPlan& plan) { return plan.means().can_do(); });
     add("replaced_by_position", tasks_,
         [&](const Task& task) { return options_.n_position(task) > 1; });
   }

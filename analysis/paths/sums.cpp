@@ -16,7 +16,7 @@ constexpr std::uint64_t order_stream = std::uint64_t{1} << 61;
 
 }  // namespace
 
-PathSums::PathSums(std::size_t task) : number_(" " + std::to_string(task)) {
+PathSums::PathSums(std::size_t task) : MarginSums(task), number_(" " + std::to_string(task)) {
   const auto name = [&](const char* sum) { return sum + number_; };
   embed = name("embed");
   token = name("token");
@@ -24,9 +24,6 @@ PathSums::PathSums(std::size_t task) : number_(" " + std::to_string(task)) {
   mlp = name("mlp");
   n_token = name("n_token");
   n_at_place = name("n_at_place");
-  n_pair = name("n_pair");
-  margin = name("margin");
-  correct = name("correct");
   first_order = name("first_order");
   integrated = name("integrated");
   squared_integrated = name("squared_integrated");
@@ -50,30 +47,19 @@ double edge_p(double n_pair, double sum, double sum_of_squares, double margin) {
 }
 
 PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGraph& graph,
-                   const AnalysisSettings& settings) {
+                   const AnalysisSettings& settings)
+    : means_(task_means(statistics, task, settings)) {
   const PathSums names(task);
   for (auto* values : {&first_order_, &integrated_, &p_, &q_})
     values->assign(graph.n_edge(), std::nan(""));
   if (!statistics.has(names.n_pair)) return;
-  const Array n_pair = statistics.total(names.n_pair), margin = statistics.total(names.margin),
-              correct = statistics.total(names.correct);
-  const Bootstrap bootstrap =
-      Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
-  n_pair_ = weighted_sum(n_pair.values, bootstrap.observed());
-  const std::vector<Estimate> means = bootstrap.estimates([&](const BootstrapCounts& weights) {
-    const double n = weighted_sum(n_pair.values, weights);
-    return std::vector<double>{weighted_sum(correct.values, weights) / n,
-                               weighted_sum(margin.values, weights) / n};
-  });
-  accuracy_ = with_score_interval(means[0], n_pair_);
-  margin_ = means[1];
   const Array first_order = statistics.total(names.first_order),
               integrated = statistics.total(names.integrated),
               squares = statistics.total(names.squared_integrated);
   for (Index edge = 0; edge < graph.n_edge(); ++edge) {
-    first_order_[edge] = first_order(edge) / n_pair_;
-    integrated_[edge] = integrated(edge) / n_pair_;
-    p_[edge] = edge_p(n_pair_, integrated(edge), squares(edge), margin_.value);
+    first_order_[edge] = first_order(edge) / means_.n_pair;
+    integrated_[edge] = integrated(edge) / means_.n_pair;
+    p_[edge] = edge_p(means_.n_pair, integrated(edge), squares(edge), means_.margin.value);
   }
   q_ = benjamini_hochberg(p_);
   order_ = by_size(integrated_);
@@ -82,10 +68,6 @@ PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGra
     if (exact_.size() == n_exact) break;
     if (q_[edge] < significant_q) exact_.push_back(edge);
   }
-}
-
-bool PathPlan::can_do() const {
-  return accuracy_.has_interval() && accuracy_.low > 0.5 && margin_.low > 0;
 }
 
 std::vector<Index> circuit_steps(Index n_edge) {

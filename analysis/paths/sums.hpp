@@ -7,6 +7,7 @@
 #include "headscope/analysis.hpp"
 #include "headscope/edges.hpp"
 #include "significance.hpp"
+#include "task_margins.hpp"
 
 namespace headscope {
 
@@ -15,7 +16,7 @@ inline constexpr int n_narrowing_pass = 4;
 inline constexpr std::size_t n_path_order = 3;  ///< integrated, first_order, random
 
 /// Names of the sums of a task, by its number.
-struct PathSums {
+struct PathSums : MarginSums {
   explicit PathSums(std::size_t task);
 
   // Of the first pass, over the tokens of both sides after position 0. Place: the position with
@@ -26,8 +27,7 @@ struct PathSums {
   std::string mlp;         ///< place x layer x d_model, without b_out
   std::string n_token;     ///< 1
   std::string n_at_place;  ///< place, tokens
-  // Of the second pass; block: document_block of the pair.
-  std::string n_pair, margin, correct;  ///< block
+  // Of the second pass, as those of MarginSums; block: document_block of the pair.
   std::string first_order, integrated;  ///< edge, nats
   std::string squared_integrated;       ///< edge, nats squared
   // Of the third pass, over the pairs ablated exactly.
@@ -58,11 +58,7 @@ class PathPlan {
   PathPlan(const Statistics& statistics, std::size_t task, const EdgeGraph& graph,
            const AnalysisSettings& settings);
 
-  double n_pair() const { return n_pair_; }
-  /// Whether the intervals of accuracy and margin lie above one half and 0.
-  bool can_do() const;
-  const Estimate& accuracy() const { return accuracy_; }
-  const Estimate& margin() const { return margin_; }
+  const TaskMeans& means() const { return means_; }
 
   /// By edge: means over pairs, nats; two-sided p of `integrated`; q over the task's edges.
   const std::vector<double>& first_order() const { return first_order_; }
@@ -75,8 +71,7 @@ class PathPlan {
   const std::vector<Index>& exact() const { return exact_; }
 
  private:
-  double n_pair_ = 0;
-  Estimate accuracy_, margin_;
+  TaskMeans means_;
   std::vector<double> first_order_, integrated_, p_, q_;
   std::vector<Index> order_, exact_;
 };

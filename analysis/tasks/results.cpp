@@ -102,13 +102,16 @@ class ResultsBuilder {
       : tasks_(tasks), values_(values), config_(config), group_(group) {}
 
   void add_tasks() {
-    group_.add(task_variables["n_pair"], values_, &TaskValues::n_pair);
+    group_.add(task_variables["n_pair"], values_,
+               [](const auto& task) { return task.means.n_pair; });
     group_.add(task_variables["n_same"], tasks_, &Task::n_same);
     group_.add(task_variables["n_too_long"], tasks_, &Task::n_too_long);
     group_.add(task_variables["n_pair_direct"], values_, &TaskValues::n_pair_direct);
     group_.add(task_variables["relation"], tasks_, &Task::relation);
-    group_.add(task_variables["accuracy"], values_, [](const auto& task) { return task.means[0]; });
-    group_.add(task_variables["margin"], values_, [](const auto& task) { return task.means[1]; });
+    group_.add(task_variables["accuracy"], values_,
+               [](const auto& task) { return task.means.accuracy; });
+    group_.add(task_variables["margin"], values_,
+               [](const auto& task) { return task.means.margin; });
   }
 
   void add_changes() {
@@ -161,7 +164,7 @@ class ResultsBuilder {
     Array share({n_task_ablation, n_task, config_.n_layer, config_.n_head}, std::nan("")),
         least({n_task, config_.n_layer, config_.n_head}, std::nan("")), has_margin({n_task});
     for (std::size_t task = 0; task < n_task; ++task) {
-      if (!values_[task].can_do()) continue;
+      if (!values_[task].means.can_do()) continue;
       has_margin(task) = 1;
       for (std::size_t head_index = 0; head_index < n_head_total(); ++head_index) {
         const auto [layer, head] = HeadIndex::of(head_index, config_.n_head);
@@ -171,7 +174,7 @@ class ResultsBuilder {
         for (std::size_t ablation = 0; ablation < n_task_ablation; ++ablation) {
           share(ablation, task, layer, head) =
               -values_[task].change[ablation * n_head_total() + head_index].value /
-              values_[task].means[1].value;
+              values_[task].means.margin.value;
         }
         least(task, layer, head) =
             std::min(share(0, task, layer, head), share(1, task, layer, head));

@@ -5,6 +5,7 @@
 
 #include "headscope/analysis.hpp"
 #include "significance.hpp"
+#include "task_margins.hpp"
 
 namespace headscope {
 
@@ -17,16 +18,13 @@ inline constexpr int backup_pass = 2;
 inline constexpr std::size_t most_repaired = 10;
 
 /// Names of the sums of a task, by its number.
-struct TaskSums {
+struct TaskSums : MarginSums {
   explicit TaskSums(std::size_t task);
 
   // Of the first pass.
   std::string z;        ///< layer x d_model, over the tokens of both sides after position 0
   std::string n_token;  ///< 1, tokens of z
-  // Of the second pass; by block of pairs (document_block).
-  std::string n_pair;         ///< block
-  std::string margin;         ///< block, nats
-  std::string correct;        ///< block, pairs with margin > 0
+  // Of the second pass, as those of MarginSums.
   std::string margin_change;  ///< block x ablation x layer x head, nats
   // Over all pairs.
   std::string squared_change;  ///< ablation x layer x head, of the pairs' margin changes

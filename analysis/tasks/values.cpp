@@ -10,23 +10,6 @@ std::vector<double> divided(const Array& sums, double count) {
   return sums.mapped([count](double sum) { return sum / count; }).values;
 }
 
-/// Accuracy and margin.
-std::vector<Estimate> task_means(const Statistics& statistics, const TaskSums& names,
-                                 const AnalysisSettings& settings) {
-  const Array n_pair = statistics.total(names.n_pair), margin = statistics.total(names.margin),
-              correct = statistics.total(names.correct);
-  const Bootstrap bootstrap =
-      Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
-  std::vector<Estimate> means = bootstrap.estimates([&](const BootstrapCounts& weights) {
-    const double n = weighted_sum(n_pair.values, weights);
-    return std::vector<double>{weighted_sum(correct.values, weights) / n,
-                               weighted_sum(margin.values, weights) / n};
-  });
-  means[0] =
-      with_score_interval(std::move(means[0]), weighted_sum(n_pair.values, bootstrap.observed()));
-  return means;
-}
-
 /// Means over resampled pairs of sums by block.
 /// @param sums  block x value.
 std::vector<Estimate> means_of(const Array& n_pair, const Array& sums,
@@ -50,7 +33,7 @@ void add_repair(const Statistics& statistics, const TaskSums& names,
   if (values.n_pair_direct == 0) return;
   values.direct_effect = means_of(n_pair, direct, settings);
   values.self_repair = means_of(n_pair, repair, settings);
-  if (!values.can_do()) return;
+  if (!values.means.can_do()) return;
   for (Index unit = 0; unit < values.self_repair.size(); ++unit) {
     if (values.direct_effect[unit].low > 0 && values.self_repair[unit].low > 0) {
       values.repaired.push_back(unit);
@@ -84,17 +67,10 @@ void add_backups(const Statistics& statistics, const TaskSums& names, Index n_he
 
 }  // namespace
 
-bool TaskValues::can_do() const {
-  return means[0].has_interval() && means[0].low > 0.5 && means[1].low > 0;
-}
-
-TaskSums::TaskSums(std::size_t task) {
+TaskSums::TaskSums(std::size_t task) : MarginSums(task) {
   const auto name = [&](const char* sum) { return sum + std::string(" ") + std::to_string(task); };
   z = name("z");
   n_token = name("n_token");
-  n_pair = name("n_pair");
-  margin = name("margin");
-  correct = name("correct");
   margin_change = name("margin_change");
   squared_change = name("squared_change");
   correct_change = name("correct_change");
@@ -111,7 +87,7 @@ std::vector<Index> repaired_heads(const Statistics& statistics, std::size_t task
   const TaskSums names(task);
   if (!statistics.has(names.n_pair)) return {};
   TaskValues values;
-  values.means = task_means(statistics, names, settings);
+  values.means = task_means(statistics, task, settings);
   values.direct_effect.resize(config.n_layer * config.n_head);
   add_repair(statistics, names, settings, values);
   return values.repaired;
@@ -123,7 +99,6 @@ TaskValues task_values(const Statistics& statistics, std::size_t task, const Mod
                     n_effect = n_task_ablation * n_head_total;
   const TaskSums names(task);
   TaskValues values;
-  values.means.resize(2);
   values.change.resize(n_effect);
   for (auto* values_by_head : {&values.p, &values.correct_change})
     values_by_head->assign(n_effect, std::nan(""));
@@ -135,16 +110,15 @@ TaskValues task_values(const Statistics& statistics, std::size_t task, const Mod
 
   const Array n_pair = statistics.total(names.n_pair),
               change = statistics.total(names.margin_change);
-  values.n_pair = weighted_sum(n_pair.values, BootstrapCounts(n_document_block, 1));
-  values.means = task_means(statistics, names, settings);
+  values.means = task_means(statistics, task, settings);
   values.change = means_of(n_pair, change, settings);
+  const double n = values.means.n_pair;
   const Array squared = statistics.total(names.squared_change);
   for (std::size_t i = 0; i < n_effect; ++i) {
-    values.p[i] =
-        paired_t_p(values.n_pair, values.change[i].value * values.n_pair, squared.values[i]);
+    values.p[i] = paired_t_p(n, values.change[i].value * n, squared.values[i]);
   }
-  values.correct_change = divided(statistics.total(names.correct_change), values.n_pair);
-  values.first_order = divided(statistics.total(names.first_order), values.n_pair);
+  values.correct_change = divided(statistics.total(names.correct_change), n);
+  values.first_order = divided(statistics.total(names.first_order), n);
   add_repair(statistics, names, settings, values);
   add_backups(statistics, names, config.n_head, settings, values);
   return values;

@@ -8,11 +8,8 @@ namespace headscope {
 
 /// One task's values; heads are ablation x layer x head or layer x head.
 struct TaskValues {
-  /// Whether the intervals show that the model does the task.
-  bool can_do() const;
-
-  double n_pair = 0, n_pair_direct = 0;
-  std::vector<Estimate> means;   ///< accuracy, margin
+  TaskMeans means;
+  double n_pair_direct = 0;
   std::vector<Estimate> change;  ///< of the margin
   std::vector<double> p, correct_change, first_order;
   std::vector<Estimate> direct_effect, self_repair;

@@ -57,11 +57,14 @@ class Run:
             raise NotInRun(f"{self.path}: expected a results file in HDF5, found another kind of file. Give the folder of a run.")
         with h5py.File(self.path) as root:
             missing = {"n_layer", "n_head"} - set(root.attrs)
+            self._groups: list[str] = []
+            root.visititems(lambda name, item: self._groups.append(name) if isinstance(item, h5py.Group) else None)
         if missing:
             raise NotInRun(f"{self.path}: expected the results of a run, found HDF5 without {' and '.join(sorted(missing))}.")
         with xr.open_dataset(self.path, engine="h5netcdf", decode_times=False) as root:
             self.attrs = root.attrs
         self.n_layer, self.n_head = int(self.attrs["n_layer"]), int(self.attrs["n_head"])
+        self._opened: dict[str, xr.Dataset] = {}
 
     def __repr__(self) -> str:
         model = Path(str(self.attrs.get("model_path", "a model"))).name
@@ -72,26 +75,25 @@ class Run:
 
     def groups(self) -> list[str]:
         """Names of the groups in the file, such as "pruning" and "attention/0"."""
-        names: list[str] = []
-        with h5py.File(self.path) as file:
-            file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Group) else None)
-        return names
+        return list(self._groups)
 
     def __contains__(self, group: object) -> bool:
         return group in self.groups()
 
     def __getitem__(self, group: str) -> xr.Dataset:
-        """A group as a Dataset. Raises NotInRun if the file has no such group.
+        """A group as a Dataset, opened once and read as it is used. Raises NotInRun if the file has no such group.
 
         Dimensions of heads, such as "unit_from", have the heads' names as labels: `dataset.sel(unit_from="L2H2")`.
         """
         if group not in self:
             raise NotInRun(f"{self.path}: no group \"{group}\". Run the analysis that writes it; "
                            f"the file has {', '.join(name for name in self.groups() if '/' not in name)}.")
-        dataset = xr.open_dataset(self.path, group=group, engine="h5netcdf", decode_times=False)
-        names = head_names(self)
-        units = [axis for axis, size in dataset.sizes.items() if str(axis).startswith("unit") and size == len(names)]
-        return dataset.assign_coords({axis: (axis, names, dataset[axis].attrs) for axis in units})
+        if group not in self._opened:
+            dataset = xr.open_dataset(self.path, group=group, engine="h5netcdf", decode_times=False)
+            names = head_names(self)
+            units = [axis for axis, size in dataset.sizes.items() if str(axis).startswith("unit") and size == len(names)]
+            self._opened[group] = dataset.assign_coords({axis: (axis, names, dataset[axis].attrs) for axis in units})
+        return self._opened[group].copy()
 
 
 def head_names(run: Run) -> list[str]:
@@ -124,13 +126,16 @@ def heads(run: Run, columns: str | list[str] = "main") -> pd.DataFrame:
     columns: "main" (type and MAIN_COLUMNS); "all" (these, then every other variable by layer and head, by group, such as
     "circuits.position_only_share[0]"); or a list of columns. Flags are words. Intervals are left out.
     """
+    known = ["type", *MAIN_COLUMNS]
+    wanted = known if columns == "main" else columns if isinstance(columns, list) else None
+    # Groups that hold none of the wanted columns are not opened.
+    groups = None if wanted is None else {"classification"} | {name.split(".")[0] for name in wanted}
     table: dict[str, Any] = {}
     for group in run.groups():
-        if "/" not in group:
+        if "/" not in group and (groups is None or group in groups):
             table.update(head_columns(run[group], group))
     if "classification.primary" in table:
         table = {"type": table["classification.primary"]} | table
-    known = ["type", *MAIN_COLUMNS]
     first = [name for name in known if name in table]
     chosen = columns
     if columns == "main":
@@ -157,10 +162,12 @@ def head_columns(dataset: xr.Dataset, group: str) -> dict[str, Any]:
         if "flag_meanings" in variable.attrs and not further:
             columns[f"{group}.{name}"] = flag_names(variable.transpose("layer", "head"))
             continue
-        for label in dataset[further[0]].values if further else [None]:
-            key = f"{group}.{name}" if label is None else f"{group}.{name}[{label}]"
-            values = variable if label is None else variable.sel({further[0]: label})
-            columns[key] = values.transpose("layer", "head").values.ravel()
+        values = variable.transpose(*further, "layer", "head").values
+        if not further:
+            columns[f"{group}.{name}"] = values.ravel()
+            continue
+        for label, by_head in zip(dataset[further[0]].values, values):
+            columns[f"{group}.{name}[{label}]"] = by_head.ravel()
     return columns
 
 

@@ -128,8 +128,8 @@ TEST(PathsPlan, OrdersEdgesAndChoosesTheSignificantOnes) {
   const PathPlan plan(statistics, 0, graph, settings);
   EXPECT_THAT(plan.order(), ElementsAre(5, 1, 7, 2, 0, 4, 3, 6));
   EXPECT_THAT(plan.exact(), ElementsAre(5, 1, 7));
-  EXPECT_TRUE(plan.can_do());
-  EXPECT_DOUBLE_EQ(plan.margin().value, 2);
+  EXPECT_TRUE(plan.means().can_do());
+  EXPECT_DOUBLE_EQ(plan.means().margin.value, 2);
   EXPECT_GT(plan.q()[4], 0.05);
   EXPECT_LT(plan.q()[2], 0.05);
   settings.options<PathsOptions>().n_exact = 50;

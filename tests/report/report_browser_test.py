@@ -16,17 +16,17 @@ HOSTILE = "<script>alert('x')</script> & \"quoted\" | `tick` é · $x_1$"
 L0H0, L0H1, L1H1, L1H2 = 0, 1, 4, 5
 
 
+def setUpModule():
+    program = shutil.which("chromium")
+    assert program, "the package chromium is needed: tools/setup.sh test"
+    InABrowser.browser = Browser(program)
+
+
+def tearDownModule():
+    InABrowser.browser.close()
+
+
 class InABrowser(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        program = shutil.which("chromium")
-        assert program, "the package chromium is needed: tools/setup.sh test"
-        cls.browser = Browser(program)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-
     def setUp(self):
         self.browser.complaints.clear()
         self.browser.requests.clear()

@@ -18,9 +18,6 @@ class EdgeGradientPass : public TaskPass {
   std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override;
 
  private:
-  void add_margins(const PairBatch& pairs, const SequenceBatch& sequences,
-                   DocumentStatistics& statistics);
-
   const PathsInput input_;
   const NodeMeans means_;
   Forward forward_;
@@ -28,29 +25,13 @@ class EdgeGradientPass : public TaskPass {
   IntegratedEdges gradient_;
 };
 
-void EdgeGradientPass::add_margins(const PairBatch& pairs, const SequenceBatch& sequences,
-                                   DocumentStatistics& statistics) {
-  const Task& task = input_.tasks[pairs.task];
-  const PathSums names(pairs.task);
-  Array &n_pair = statistics.sum(names.n_pair, {n_document_block}),
-        &margin = statistics.sum(names.margin, {n_document_block}),
-        &correct = statistics.sum(names.correct, {n_document_block});
-  const std::vector<double> margins = margins_of(task, pairs, clean_.clean_loss(sequences).nll);
-  for (std::size_t i = 0; i < pairs.count; ++i) {
-    const std::size_t block = document_block(pairs.first + i, task.pairs.size());
-    n_pair(block) += 1;
-    margin(block) += margins[i];
-    correct(block) += margins[i] > 0 ? 1 : 0;
-  }
-}
-
 std::uint64_t EdgeGradientPass::run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
   const PairBatch& pairs = input_.batches[batch];
   const Task& task = input_.tasks[pairs.task];
   const SequenceBatch sequences = sequences_of(task, pairs, false);
   LayerObserver* const observers[] = {&clean_};
   forward_.run(sequences, observers);
-  add_margins(pairs, sequences, statistics);
+  add_margins(task, pairs, margins_of(task, pairs, clean_.clean_loss(sequences).nll), statistics);
   const Index n_edge = input_.graph.n_edge();
   std::vector<double> first_order(n_edge, 0), integrated(n_edge, 0), squares(n_edge, 0);
   gradient_.run(forward_, clean_.activations(), sequences, margin_weights(task, pairs),

@@ -65,7 +65,7 @@ std::uint64_t ExactPass::add_edges(const SampledPairs& pairs, DocumentStatistics
 std::uint64_t ExactPass::add_circuits(const SampledPairs& pairs, DocumentStatistics& statistics) {
   const std::size_t task = pairs.task_number;
   const PathPlan& plan = circuits_.plan(task);
-  if (!plan.can_do()) return 0;
+  if (!plan.means().can_do()) return 0;
   const Index n_edge = input_.graph.n_edge();
   const std::vector<Index> steps = circuit_steps(n_edge);
   // All orders share the circuits of no edge and of all, which is the model.

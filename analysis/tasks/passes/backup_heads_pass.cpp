@@ -51,7 +51,7 @@ std::uint64_t BackupHeadsPass::run_batch(std::uint64_t batch, DocumentStatistics
     };
     const arma::mat grown = direct_effects({.z = to_zero}) - unablated;
     for (std::size_t i = 0; i < first.pairs.size(); ++i) {
-      const std::size_t block = document_block(pairs.first + first.pairs[i], task.pairs.size());
+      const std::size_t block = block_of(task, pairs, first.pairs[i]);
       for (Index head_index = 0; head_index < n_head_total; ++head_index) {
         const double growth = grown(head_index, i);
         change(block, place, head_index) += growth;

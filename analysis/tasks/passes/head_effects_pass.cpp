@@ -40,8 +40,9 @@ class HeadEffectsPass : public TaskPass {
 
  private:
   std::vector<TokenLoss> ablated_losses(const PairBatch& batch, const SequenceBatch& sequences);
-  void add_margins(const PairBatch& batch, const std::vector<double>& clean,
-                   const std::vector<TokenLoss>& ablated, DocumentStatistics& statistics) const;
+  void add_margin_changes(const PairBatch& batch, const std::vector<double>& margins,
+                          const std::vector<TokenLoss>& ablated,
+                          DocumentStatistics& statistics) const;
   void add_direct_effects(const PairBatch& batch, const FirstDifferences& first,
                           const arma::mat& direct, DocumentStatistics& statistics) const;
   void add_difference_changes(const PairBatch& batch, const FirstDifferences& first,
@@ -52,9 +53,6 @@ class HeadEffectsPass : public TaskPass {
                        DocumentStatistics& statistics);
 
   const ModelConfig& config() const { return input_.model.config; }
-  std::size_t block_of(const PairBatch& batch, std::size_t i) const {
-    return document_block(batch.first + i, input_.tasks[batch.task].pairs.size());
-  }
   Shape heads_by_block() const { return {n_document_block, config().n_layer, config().n_head}; }
 
   const TasksInput input_;
@@ -77,7 +75,9 @@ std::uint64_t HeadEffectsPass::run_batch(std::uint64_t number, DocumentStatistic
       final_scales(input_.model, Matrix(resid_final.cols(first.columns)));
   const std::vector<TokenLoss> ablated = ablated_losses(batch, sequences);
   const std::vector<double>& clean = ablation_.clean_loss(sequences).nll;
-  add_margins(batch, clean, ablated, statistics);
+  const std::vector<double> margins = margins_of(task, batch, clean);
+  add_margins(task, batch, margins, statistics);
+  add_margin_changes(batch, margins, ablated, statistics);
   add_direct_effects(batch, first, direct.divided(scales), statistics);
   add_difference_changes(batch, first, clean, ablated, statistics);
   add_first_order(batch, sequences, statistics);
@@ -101,33 +101,24 @@ std::vector<TokenLoss> HeadEffectsPass::ablated_losses(const PairBatch& batch,
   return ablation_.losses(sequences, variants);
 }
 
-/// @param clean  losses of the whole model, by prediction.
-void HeadEffectsPass::add_margins(const PairBatch& batch, const std::vector<double>& clean,
-                                  const std::vector<TokenLoss>& ablated,
-                                  DocumentStatistics& statistics) const {
+/// @param margins  of the whole model.
+/// @param ablated  ablation x head_index.
+void HeadEffectsPass::add_margin_changes(const PairBatch& batch, const std::vector<double>& margins,
+                                         const std::vector<TokenLoss>& ablated,
+                                         DocumentStatistics& statistics) const {
   const Index n_layer = config().n_layer, n_head = config().n_head;
   const TaskSums names(batch.task);
   const Shape heads{n_task_ablation, n_layer, n_head};
   const Task& task = input_.tasks[batch.task];
-  const std::vector<double> margins = margins_of(task, batch, clean);
-  Array &n_pair = statistics.sum(names.n_pair, {n_document_block}),
-        &margin = statistics.sum(names.margin, {n_document_block}),
-        &correct = statistics.sum(names.correct, {n_document_block}),
-        &change = statistics.sum(names.margin_change,
+  Array &change = statistics.sum(names.margin_change,
                                  {n_document_block, n_task_ablation, n_layer, n_head}),
         &squared = statistics.sum(names.squared_change, heads),
         &correct_change = statistics.sum(names.correct_change, heads);
-  for (std::size_t i = 0; i < batch.count; ++i) {
-    const std::size_t block = block_of(batch, i);
-    n_pair(block) += 1;
-    margin(block) += margins[i];
-    correct(block) += margins[i] > 0 ? 1 : 0;
-  }
   for (std::size_t variant = 0; variant < ablated.size(); ++variant) {
     const std::vector<double> without = margins_of(task, batch, ablated[variant].nll);
     for (std::size_t i = 0; i < batch.count; ++i) {
       const double lost = without[i] - margins[i];
-      change.values[block_of(batch, i) * ablated.size() + variant] += lost;
+      change.values[block_of(task, batch, i) * ablated.size() + variant] += lost;
       squared.values[variant] += lost * lost;
       correct_change.values[variant] += (without[i] > 0 ? 1 : 0) - (margins[i] > 0 ? 1 : 0);
     }
@@ -142,7 +133,7 @@ void HeadEffectsPass::add_direct_effects(const PairBatch& batch, const FirstDiff
   Array &n_pair = statistics.sum(names.n_direct_effect, {n_document_block}),
         &sum = statistics.sum(names.direct_effect, heads_by_block());
   for (std::size_t i = 0; i < first.pairs.size(); ++i) {
-    const std::size_t block = block_of(batch, first.pairs[i]);
+    const std::size_t block = block_of(input_.tasks[batch.task], batch, first.pairs[i]);
     n_pair(block) += 1;
     for (Index head_index = 0; head_index < direct.n_rows; ++head_index) {
       sum.values[block * direct.n_rows + head_index] += direct(head_index, i);
@@ -163,7 +154,7 @@ void HeadEffectsPass::add_difference_changes(const PairBatch& batch, const First
   for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
     const std::vector<double> without = first_differences_of(task, batch, ablated[head_index].nll);
     for (const std::size_t i : first.pairs) {
-      sum.values[block_of(batch, i) * n_head_total + head_index] += without[i] - unablated[i];
+      sum.values[block_of(task, batch, i) * n_head_total + head_index] += without[i] - unablated[i];
     }
   }
 }

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headscope/analysis.hpp"
+#include "pair_batches.hpp"
+
+namespace headscope {
+
+/// Names of the sums of the margins of a task's pairs, by block of pairs (document_block).
+struct MarginSums {
+  /// @param task  its number.
+  explicit MarginSums(std::size_t task);
+
+  std::string n_pair;   ///< block
+  std::string margin;   ///< block, nats
+  std::string correct;  ///< block, pairs with margin > 0
+};
+
+/// The block of pair i of the batch.
+std::size_t block_of(const Task& task, const PairBatch& batch, std::size_t i);
+
+/// Adds the margins of a batch's pairs. @param margins  margins_of the batch.
+void add_margins(const Task& task, const PairBatch& batch, const std::vector<double>& margins,
+                 DocumentStatistics& statistics);
+
+/// Of all pairs of a task, with intervals over resampled pairs; without pairs no value.
+struct TaskMeans {
+  double n_pair = 0;
+  Estimate accuracy, margin;
+
+  /// Whether the intervals of accuracy and margin lie above one half and 0.
+  bool can_do() const;
+};
+
+TaskMeans task_means(const Statistics& statistics, std::size_t task,
+                     const AnalysisSettings& settings);
+
+}  // namespace headscope
