@@ -29,7 +29,8 @@ Words shard_arguments(const std::string& output, const Words& more = {}) {
       {"--bootstrap", "20"},       {"--nulls", "3"},
       {"--js-queries", "9"},       {"--threads", "1"},
       {"--output", output},        {"--tasks", task_file},
-      {"--task-pairs", "30"},      {"--engine", "float32"}};
+      {"--task-pairs", "12"},      {"--engine", "float32"},
+      {"--paths-pairs", "8"},      {"--paths-repeated", "8"}};
   for (std::size_t i = 0; i + 1 < more.size(); i += 2) options[more[i]] = more[i + 1];
   Words arguments{"--quiet"};
   for (const auto& [name, value] : options) arguments.insert(arguments.end(), {name, value});
