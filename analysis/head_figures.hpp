@@ -10,9 +10,9 @@ namespace headscope {
 
 /// Matrices of all pairs of heads, a panel each.
 struct PairMap {
-  /// Diverging, without titles. Of more than 400 heads, whose cells a printed page cannot show, a
-  /// cell is a pair of layers: of its pairs of heads, the value of the largest size, with a dot
-  /// where a named pair is; NaN where no pair has a value. Rows and columns of heads are labelled
+  /// Diverging, without titles. With more than 400 heads, too many for a printed page, a cell is a
+  /// pair of layers. It shows the value of largest size among its pairs of heads, NaN if none has a
+  /// value, and a dot if one of the pairs is named. Rows and columns of heads are labelled
   /// by head up to 64 heads, above that by layer at each layer's middle head.
   Heatmap map;
   bool by_layer = false;

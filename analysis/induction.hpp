@@ -30,10 +30,10 @@ Matrix head_pattern(const Model& model, const TokenIds& tokens, HeadIndex head);
 /// @param corpus  may be null.
 TokenId induction_first_token(const Model& model, const Corpus* corpus);
 
-/// A head is an induction head from this mean on.
+/// Least mean induction_mass of an induction head.
 inline constexpr double least_induction = 0.4;
 
-/// 10 such sequences for a model: half_length is 50, or less if the context is shorter.
+/// 10 induction_sequences for a model: half_length 50, or less if the context is shorter.
 std::vector<TokenIds> induction_sequences(const Model& model, TokenId first_token,
                                           std::uint64_t seed);
 

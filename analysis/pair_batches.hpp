@@ -30,15 +30,15 @@ Index most_batch_columns(Index n_ctx);
 /// The batch's pairs side by side. @param with_last  see SequenceBatch::add_pair.
 SequenceBatch sequences_of(const Task& task, const PairBatch& batch, bool with_last);
 
-/// How often the columns of the batch's sequences with last tokens stand for a token after position
-/// 0 of a side: shared ones twice, position 0 never.
+/// For each column of the batch's sequences with last tokens, the number of sides it belongs to: 2
+/// if shared, else 1; 0 at position 0.
 std::vector<double> token_counts(const Task& task, const PairBatch& batch);
 
 /// The column after each pair's in the batch's sequences without last tokens.
 std::vector<Index> pair_ends(const Task& task, const PairBatch& batch);
 
-/// Weights that make the sum of the margins of the negative log likelihoods of the batch's
-/// sequences.
+/// What each negative log likelihood of the batch's sequences is multiplied by so that they add up
+/// to the sum of the margins.
 std::vector<float> margin_weights(const Task& task, const PairBatch& batch);
 
 /// Margin of every pair: sum of ln p of the good side's tokens minus that of the bad side's, nats.

@@ -13,12 +13,11 @@ namespace headscope {
 /// @throws DataError naming the folders searched.
 std::string default_data_path(const std::string& name);
 
-/// Most tokens of a piece, if the model's context has more: patterns grow with their square.
+/// Default of --context if the model's context is longer: patterns grow with its square.
 inline constexpr std::uint64_t longest_context = 1024;
 
-/// A model's config in a run of pieces of at most `context` tokens. No tensor of a model with
-/// rotary positions has the context's length: what analyses hold need not grow with tokens that no
-/// piece has.
+/// The config for a run of pieces of at most `context` tokens. With rotary positions n_ctx becomes
+/// `context`: no tensor depends on it, and analyses then use less memory.
 ModelConfig config_of_run(ModelConfig config, Index context);
 
 /// The model file given, or the default one.

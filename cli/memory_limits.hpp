@@ -21,8 +21,8 @@ std::uint64_t machine_memory();
 std::string memory_warning(const std::vector<MemoryPart>& parts, std::uint64_t available,
                            const std::string& what_helps);
 
-/// OpenBLAS tries for ever to get memory that the system refuses it. What may reach the limit of
-/// its address space is therefore refused.
+/// Refuses a run that may exceed the limit of the address space (ulimit -v): OpenBLAS would ask
+/// for memory for ever.
 /// @param bytes  needed without those of the threads.
 /// @throws UsageError
 void check_address_space(std::uint64_t bytes);

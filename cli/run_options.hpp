@@ -34,7 +34,7 @@ struct RunOptions {
   AnalysisSettings settings;
   bool has_engines = false;  ///< settings.engines are those of a run that began before
   OutputOptions output;
-  RunFiles files;             ///< its output and options are left to `run_files`
+  RunFiles files;             ///< `run_files` sets its output and options
   std::uint64_t threads = 0;  ///< 0: all cores
   std::uint64_t memory = 0;   ///< limit in bytes; 0: none
   bool force = false;         ///< replace a finished run
@@ -47,7 +47,7 @@ struct RunOptions {
   /// @throws UsageError naming two that exclude each other, or one that needs another.
   void check() const;
 
-  /// Whether an option is given that a run's shards share, other than the output folder.
+  /// Whether any option common to all shards is given, other than the output folder.
   bool any_of_run_given() const;
   bool random_control() const { return control == "random"; }
   RunFiles run_files() const;
@@ -67,7 +67,7 @@ struct RunOptions {
   bool read_shard(const std::string& text);
 };
 
-/// The command that continues a shard with the options that it had; `--shard` only of several.
+/// The command that resumes a shard; with `--shard` if there are several shards.
 std::string resume_command_of(const std::string& folder, int shard, int n_shard);
 
 /// The error with the options that help.

@@ -31,8 +31,8 @@ std::string results_file(const std::string& path);
 /// Writes results.h5, tables, figures and report into the output folder; prints the report's path.
 void write_run(const Results& results, const OutputOptions& output, Progress& progress);
 
-/// Says on stderr that figures cannot be drawn, where that is so.
-/// @param why_not  as why_no_figures says, here and below.
+/// Says on stderr why figures cannot be drawn.
+/// @param why_not  why_no_figures(); empty: they can be drawn.
 void say_if_no_figures(const std::string& directory, const std::string& why_not);
 
 /// @throws DataError if figures cannot be drawn and the folder has some, which would be lost.
@@ -40,8 +40,8 @@ void check_figures_stay(const std::string& directory, const std::string& why_not
 
 /// Writes tables, figures, circuits and report of a results file into `directory`, replacing older
 /// ones.
-/// Where figures cannot be drawn, the report has the others, and says why and what draws them. A
-/// figure that gnuplot fails to draw is named on stderr too.
+/// If figures cannot be drawn, the report lacks them, says why, and names the command that draws
+/// them. A failure of gnuplot is on stderr too.
 /// @param figure_formats  svg is always drawn, for the report.
 void draw_results(const Results& results, const std::string& directory,
                   const std::vector<std::string>& figure_formats, std::string why_not);

@@ -20,7 +20,7 @@ class RunSetup {
   RunSetup(const RunSetup&) = delete;
   RunSetup& operator=(const RunSetup&) = delete;
 
-  /// Records the engines in the output folder. A shard takes those that the folder has by then.
+  /// Records the engines in the output folder. Shards and resumed runs take recorded ones.
   /// @throws DataError if the folder has pass files of a run with another request.
   void keep_engines();
   /// What the library runs. This object must outlive it.

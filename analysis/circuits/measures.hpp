@@ -68,8 +68,8 @@ struct SubspaceAngles {
 };
 SubspaceAngles subspace_angles(const HeadSubspaces& subspaces);
 
-/// One draw of the overlap of the column spaces of two independent Gaussian matrices, d_model x
-/// d_head. Its expectation is d_head / d_model.
+/// How much the column spaces of two independent Gaussian matrices overlap, d_model x d_head: one
+/// draw. Its expectation is d_head / d_model.
 /// @param centred  subtract each column's mean, as folding does; expectation d_head / (d_model -
 /// 1).
 double random_subspace_overlap(Index d_model, Index d_head, bool centred,

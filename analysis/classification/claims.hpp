@@ -7,11 +7,11 @@
 namespace headscope {
 
 /// Claim 7, heads specialise: the share of heads of each type, with intervals from resampling
-/// documents or, for induction, sequences. Undecided for a type that the corpus cannot test. That
-/// some heads are of a type does not hold if none is found where one at the threshold would be: no
-/// interval of a head that passes the type's significance test, of those that have one, reaches the
-/// threshold, and that test finds a head at the threshold with a probability of at least
-/// least_power. That it holds only untrained models can show (settle_by_controls).
+/// documents or, for induction, sequences. Undecided for a type that the corpus cannot test. "Some
+/// heads are of the type" does not hold if no head is found and the interval of no head reaches the
+/// threshold. A type with a significance test counts only heads that pass it, and its test must
+/// find a head at the threshold with a probability of at least least_power. Only untrained models
+/// can show that the claim holds (settle_by_controls).
 /// @param powers  by type: HeadType::power, NaN without one.
 /// @param notes   by type: HeadType::claim_note, empty without one.
 std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
@@ -35,9 +35,9 @@ void say_without_controls(const HeadTypeList& types, std::vector<Claim>& claims)
 /// resamples that never change a number tell nothing of how it varies. After all verdicts.
 void leave_out_points(std::vector<Claim>& claims);
 
-/// Claim 8, a coreference head rests on sentences without pronouns: it attends more to the sink and
-/// has lower entropy there than on sentences with a pronoun. Holds if each coreference head does,
-/// does not hold if each does the opposite.
+/// Claim 8, a coreference head rests on sentences without pronouns: on them it attends more to the
+/// sink and has lower entropy than on sentences with a pronoun. Holds if all coreference heads do
+/// so, does not hold if all do the opposite.
 std::vector<Claim> rest_claims(const MeasuredTypes& types, const WeightedSums& sums, Index n_head);
 
 /// One or two sentences: how many heads are of each type, and by what.

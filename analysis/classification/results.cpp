@@ -82,7 +82,7 @@ class ResultsBuilder {
     add(classification_variables()[name], std::move(estimates));
   }
 
-  /// Estimates of the elements of a ratio of sums.
+  /// A ratio of sums, element by element with intervals.
   std::vector<Estimate> ratios(const std::string& name, Half half = Half::all) const {
     return sums_.estimates([&](const WeightedSums& sums) { return sums.ratio(name, half); });
   }

@@ -33,9 +33,8 @@ ControlValues control_types(const HeadTypeList& types, const Statistics& statist
 PermutedScores permuted_scores(const HeadTypeList& types,
                                const std::vector<ControlValues>& controls);
 
-/// Adds `control_type_heads`, the line of the summary that counts jobs with it, and what untrained
-/// models decide of the claims.
-/// @param controls  control_types of each.
+/// Adds `control_type_heads`, and the verdicts of claims that untrained models can decide.
+/// @param controls  control_types of each untrained model.
 void add_control_types(const HeadTypeList& types, const std::vector<ControlValues>& controls,
                        ResultsGroup& group);
 

@@ -8,7 +8,7 @@
 
 namespace headscope {
 
-/// Share of the margin that a circuit keeps.
+/// Least faithfulness of a large enough circuit.
 inline constexpr double kept_share = 0.9;
 /// A circuit of a larger share of all edges is not sparse.
 inline constexpr double sparse_share = 0.2;
@@ -32,8 +32,8 @@ class CircuitSize {
   const Estimate& edge_margin() const { return edge_margin_; }
   /// Whether the margin depends on the edges: the interval of edge_margin lies above 0.
   bool is_known() const { return edge_margin_.low > 0; }
-  /// Number of edges, linear between the numbers tried and rounded up; its interval, percentiles
-  /// and the number itself, resamples pairs, the order of the edges kept. NaN unless is_known().
+  /// Number of edges, interpolated between those tried and rounded up; NaN unless is_known(). Its
+  /// interval: percentiles over resampled pairs, same order of edges, and the number itself.
   Estimate fewest() const;
   /// Numbers of edges to try next, between too few and enough, and beyond; at most n_point.
   std::vector<Index> next() const;

@@ -15,10 +15,9 @@ namespace headscope {
 ///   effect of the edge u -> r = sum over t of (replacement_u - u_t) . mean over k of g_rt(k)
 ///
 /// g_r(k), k = 1 .. M, is the gradient of L with respect to what port r reads in a pass whose token
-/// embeddings x after position 0 are mean + (k / M) (x - mean); u is what the node writes in the
-/// pass k = M, the model's, whose gradient alone gives the first-order effect. Position embeddings
-/// stay. Where attention is saturated the gradient of pass M is near 0, those of the others are
-/// not.
+/// embeddings x after position 0 become mean + (k / M) (x - mean); position embeddings stay. Pass M
+/// is the model's: u is what the node writes in it, and its gradient alone gives the first-order
+/// effect. Where attention saturates, pass M's gradient is near 0, those of other passes are not.
 ///
 /// Source: Hanna et al. 2024, "Have Faith in Faithfulness: Going Beyond Circuit Overlap When
 /// Finding Model Mechanisms" (EAP-IG).

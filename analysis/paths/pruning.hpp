@@ -8,11 +8,11 @@
 
 namespace headscope {
 
-/// Drops edges from a circuit that the margin does not need, by exact checks: a part of the edges
-/// goes if the margin without it is at least that with it less `most_lost`, and at least `least`,
-/// or less `most_lost` than that of the whole circuit if it is lower. First the edges are split
-/// into 2, 4, ... 32 parts along their order, each tried from the smallest edges on; then every
-/// group is tried; then ten parts at random, until none of the ten can go.
+/// Drops edges that the margin of a circuit does not need, by exact checks. A part of the edges
+/// goes if this lowers the margin by at most `most_lost` and leaves at least the lower of `least`
+/// and the first margin minus `most_lost`. First the edges are split in order into 2, 4, ... 32
+/// parts, which are tried from the smallest effects on; then every group is tried; then ten random
+/// parts at a time, until none of the ten can go.
 ///
 /// @param circuit    edges, the largest effect first.
 /// @param groups     edges that may be needed together or not at all, such as those of a node.

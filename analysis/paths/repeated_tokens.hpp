@@ -5,10 +5,10 @@
 
 namespace headscope {
 
-/// Pairs that need no text: random tokens come twice, and the token that followed before is better
-/// than another of them. The model of a vocabulary of a few tokens has no such pairs.
+/// Pairs that need no text: random tokens are repeated. The good side ends with the token that
+/// followed before, the bad side with another one. None if vocabulary or context is too small.
 /// @param first_token  of every sequence.
-/// @param n_pair       at different places of the second half.
+/// @param n_pair       pairs; they end at different places of the second half.
 Task repeated_tokens_task(const Model& model, TokenId first_token, std::uint64_t n_pair,
                           std::uint64_t seed);
 

@@ -47,8 +47,8 @@ struct PathSums : MarginSums {
   std::string number_;
 };
 
-/// Two-sided p-value of an edge's effect, by a t-test over pairs whose variance includes float32's
-/// rounding of the margin: an effect smaller than that is none, however alike in all pairs.
+/// Two-sided p-value of an edge's effect, by a t-test over pairs. The variance includes float32's
+/// rounding of the margin, so that it is not 0 where all pairs have the same effect.
 double edge_p(double n_pair, double sum, double sum_of_squares, double margin);
 
 /// What the sums of a task's earlier passes say. The same for all shards.

@@ -17,7 +17,7 @@ Array curve_means(const DocumentRows& rows, const BootstrapCounts& all_weights, 
   return weighted(rows.curve, weights).mapped([&](double sum) { return sum / n_predicted; });
 }
 
-/// The curves of both informed orders and the mean of those of random orders: 3 x step.
+/// The curves of both informed orders, and the random orders' mean curve: 3 x step.
 /// @param of_orders  order x step.
 Array shown_curves(const arma::mat& of_orders) {
   arma::rowvec random(of_orders.n_cols, arma::fill::zeros);

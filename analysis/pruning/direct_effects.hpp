@@ -8,8 +8,8 @@
 
 namespace headscope {
 
-/// The parts of a model other than heads whose direct effects add up, with the heads', to the
-/// whole: the MLP of each layer, then these.
+/// The elements of `direct_part` after the MLPs of all layers. The direct effects of heads, MLPs,
+/// embedding and bias add up to `total`.
 enum class DirectPart { embedding, bias, total };
 inline constexpr std::size_t n_direct_part = 3;
 

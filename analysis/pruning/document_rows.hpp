@@ -43,8 +43,8 @@ inline constexpr std::size_t all_but_one_row = 2;
 /// @throws Error if no document has two tokens.
 DocumentRows document_rows(const Statistics& statistics);
 BootstrapCounts every_document_once(const DocumentRows& rows);
-/// The weights with those of the other half of the documents set to 0: even ones make the orders of
-/// pruning, odd ones score them. All, if there is no ablated document of that parity.
+/// The weights, set to 0 for documents of the other parity: even documents make the orders of
+/// pruning, odd ones score them. Unchanged if no ablated document has the parity.
 BootstrapCounts weights_of_parity(const DocumentRows& rows, BootstrapCounts weights, bool odd);
 /// Element-wise weighted sum of equal-shaped rows.
 Array weighted(const std::vector<const Array*>& rows, const BootstrapCounts& weights);

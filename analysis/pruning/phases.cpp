@@ -10,14 +10,14 @@ namespace headscope {
 namespace {
 
 /// A sum over ablated documents and one over blocks of the others, together.
-double sum_of_phases(double ablated, double first_order_only, const PhaseWeights& weights) {
-  return weights.ablated_scale * ablated + weights.others_scale * first_order_only;
+double sum_of_phases(double ablated, double gradient_only, const PhaseWeights& weights) {
+  return weights.ablated_scale * ablated + weights.gradient_only_scale * gradient_only;
 }
 
 /// Predicted tokens of all documents whose gradients were taken.
 double n_predicted_of_all(const DocumentRows& rows, const PhaseWeights& weights) {
   return sum_of_phases(weighted_sum(rows.n_predicted, weights.ablated),
-                       weighted_sum(rows.gradient_only.n_predicted, weights.first_order_only),
+                       weighted_sum(rows.gradient_only.n_predicted, weights.gradient_only),
                        weights);
 }
 
@@ -68,15 +68,15 @@ Array predicted_means(const DocumentRows& rows, const PhaseWeights& weights) {
   Array means(rows.ablated.front()->shape);
   const double n_predicted = n_predicted_of_all(rows, weights);
   for (std::size_t i = 0; i < means.size(); ++i) {
-    double ablated = 0, first_order_only = 0;
+    double ablated = 0, gradient_only = 0;
     for (std::size_t d = 0; d < rows.size(); ++d) {
       if (weights.ablated[d] > 0) ablated += weights.ablated[d] * rows.first_order[d].values[i];
     }
     for (std::size_t block = 0; block < rows.gradient_only.size(); ++block) {
-      first_order_only +=
-          weights.first_order_only[block] * rows.gradient_only.first_order[block].values[i];
+      gradient_only +=
+          weights.gradient_only[block] * rows.gradient_only.first_order[block].values[i];
     }
-    means.values[i] = sum_of_phases(ablated, first_order_only, weights) / n_predicted;
+    means.values[i] = sum_of_phases(ablated, gradient_only, weights) / n_predicted;
   }
   return means;
 }
@@ -103,15 +103,14 @@ PhaseWeights even_documents(const DocumentRows& rows) {
   const bool has_even = std::ranges::any_of(rows.document, [](auto d) { return d % 2 == 0; });
   PhaseWeights weights{weights_of_parity(rows, BootstrapCounts(rows.size(), 1), false), {}};
   for (const std::size_t block : rows.gradient_only.block) {
-    weights.first_order_only.push_back(has_even && block % 2 == 1 ? 0 : 1);
+    weights.gradient_only.push_back(has_even && block % 2 == 1 ? 0 : 1);
   }
   return weights;
 }
 
 double baseline_loss(const DocumentRows& rows, const PhaseWeights& weights) {
   return sum_of_phases(weighted_sum(rows.baseline, weights.ablated),
-                       weighted_sum(rows.gradient_only.baseline, weights.first_order_only),
-                       weights) /
+                       weighted_sum(rows.gradient_only.baseline, weights.gradient_only), weights) /
          n_predicted_of_all(rows, weights);
 }
 
@@ -142,8 +141,8 @@ std::vector<Estimate> estimates_of_phases(
   }
   constexpr std::uint64_t others_stream = std::uint64_t{1} << 60;
   const Bootstrap ablated = bootstrap_of(rows, settings),
-                  first_order_only(rows.gradient_only.size(), settings.n_bootstrap,
-                                   CounterRandom(settings.seed, others_stream).value(0));
+                  gradient_only(rows.gradient_only.size(), settings.n_bootstrap,
+                                CounterRandom(settings.seed, others_stream).value(0));
   const auto scale = [](const BootstrapCounts& weights) {
     const double n_drawn = std::accumulate(weights.begin(), weights.end(), 0.0);
     return n_drawn > 0 ? static_cast<double>(weights.size()) / n_drawn : 1;
@@ -151,11 +150,11 @@ std::vector<Estimate> estimates_of_phases(
   const std::vector<double> values = statistic(both_phases_once(rows));
   std::vector<std::vector<double>> samples(values.size());
   for (std::size_t i = 0; i < ablated.n_resample(); ++i) {
-    PhaseWeights weights{ablated.draw(i), first_order_only.n_resample() > 0
-                                              ? first_order_only.draw(i)
-                                              : first_order_only.observed()};
+    PhaseWeights weights{ablated.draw(i), gradient_only.n_resample() > 0
+                                              ? gradient_only.draw(i)
+                                              : gradient_only.observed()};
     weights.ablated_scale = scale(weights.ablated);
-    weights.others_scale = scale(weights.first_order_only);
+    weights.gradient_only_scale = scale(weights.gradient_only);
     const std::vector<double> resampled = statistic(weights);
     for (std::size_t j = 0; j < values.size(); ++j) samples[j].push_back(resampled[j]);
   }

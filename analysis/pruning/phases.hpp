@@ -9,11 +9,11 @@
 
 namespace headscope {
 
-/// How often ablated documents and blocks of the others count.
+/// How often each ablated document and each of the GradientBlocks counts.
 struct PhaseWeights {
-  BootstrapCounts ablated, first_order_only;
-  /// Documents and blocks for each one drawn: makes up for drawing fewer than there are.
-  double ablated_scale = 1, others_scale = 1;
+  BootstrapCounts ablated, gradient_only;
+  /// Number that there is / number drawn, for resamples that draw fewer.
+  double ablated_scale = 1, gradient_only_scale = 1;
 };
 
 PhaseWeights both_phases_once(const DocumentRows& rows);
@@ -43,10 +43,10 @@ double first_order_r2(const DocumentRows& rows, std::size_t place);
 std::vector<Estimate> estimates_of_phases(
     const DocumentRows& rows, const AnalysisSettings& settings,
     const std::function<std::vector<double>(const PhaseWeights&)>& statistic);
-/// Half the width of the interval of each loss increase as the mean over all documents of the
-/// corpus, n_ablation_row x layer x head; NaN where there is no interval. With the half widths h of
-/// the interval over documents, of loss_increases with the gradients' documents as given
-/// (regression) and of exact_increases,
+/// Half width of each loss increase's interval as a mean of this corpus alone, not of all texts:
+/// n_ablation_row x layer x head; NaN where there is no interval. Resampled ablated documents give
+/// h_regression (loss_increases, with the mean prediction held fixed) and h_exact
+/// (exact_increases),
 ///
 ///   h^2 = (1 - N / n') h_regression^2 + N / n' (1 - n' / M) h_exact^2,
 ///

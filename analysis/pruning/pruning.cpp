@@ -116,13 +116,13 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t n_head_total = run.n_head_total(), values = config.d_z() * run.n_token;
   const auto& options = run.settings.options<PruningOptions>();
   const std::uint64_t n_document = options.n_document_ablated(run.n_document);
-  const bool has_others = n_document < options.n_document_used(run.n_document);
+  const bool has_gradient_only = n_document < options.n_document_used(run.n_document);
   // Sums of blocks of documents that are not ablated, and what results take from them.
   const std::uint64_t first_order_rows =
-      has_others ? n_document_block * n_head_total *
-                       (n_first_order * (Statistics::added_bytes + sizeof(double)) +
-                        n_ablation_row * sizeof(double))
-                 : 0;
+      has_gradient_only ? n_document_block * n_head_total *
+                              (n_first_order * (Statistics::added_bytes + sizeof(double)) +
+                               n_ablation_row * sizeof(double))
+                        : 0;
   // z of the donors, all layers; of the mean, one layer.
   const std::uint64_t donors = (options.n_donor * config.n_layer + 1) * values;
   const std::uint64_t row = (2 * n_ablation_row + n_importance_row + 1) * n_head_total +
@@ -132,7 +132,7 @@ std::uint64_t memory(const RunShape& run) {
       2 * values * sizeof(float) + (n_head_total + config.n_layer) * run.n_token * sizeof(double);
   const Engines engines = run.settings.engines;
   return HeadAblation::bytes(config, run.n_token, run.n_thread, engines,
-                             run.settings.ablation(config.d_vocab).sample, has_others) +
+                             run.settings.ablation(config.d_vocab).sample, has_gradient_only) +
          std::max(HeadGradient::bytes(config, run.n_token, run.n_thread, engines),
                   Forward::bytes(config, run.n_token, false)) +
          donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_head_total +

@@ -119,7 +119,7 @@ void add_corpus_half_widths(const DocumentRows& rows, const AnalysisSettings& se
   group.add(pruning_variables()["loss_increase_corpus_half_width"], chosen);
 }
 
-/// Adds the error of the loss increases of a sample of heads, zero ablation, against float32.
+/// Adds how far the loss increases by zero ablation are from float32's, measured on some heads.
 void add_precision_error(const Statistics& statistics, const DocumentRows& rows,
                          ResultsGroup& group) {
   if (!statistics.has("float32")) return;

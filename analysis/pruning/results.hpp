@@ -49,11 +49,11 @@ std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
 ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& config,
                              const AnalysisSettings& settings);
 
-/// The part of the report about the finished group.
 /// Why losses say nothing: the model does worse than guessing; empty if it does not.
 /// @param d_vocab  tokens to guess among.
 std::string loss_warning(const ResultsGroup& group, std::uint64_t d_vocab);
 
+/// The part of the report about the finished group.
 Presentation pruning_presentation();
 
 std::vector<Figure> pruning_figures(const Results& results);

@@ -7,7 +7,7 @@
 
 namespace headscope {
 
-/// Values of all blocks of documents, each counted so often.
+/// A statistic's values, by how often each block counts.
 using BlockStatistic = std::function<std::vector<double>(const BootstrapCounts&)>;
 
 /// Estimates with intervals by document: Bootstrap's from `least_documents` documents on; of fewer

@@ -10,7 +10,7 @@
 namespace headscope {
 
 /// Kinds of loss with one head replaced: by its model of a step, by the next head's full model at
-/// keys >= 1 with its own attention to the sink, by its mean output.
+/// keys >= 1 with the replaced head's attention to the sink, by its mean output.
 inline constexpr std::size_t score_control = n_score_step, score_mean = n_score_step + 1,
                              n_score_loss = n_score_step + 2;
 

@@ -231,7 +231,7 @@ void PieceMarks::mark_words(Index query, std::vector<KeyMark>& marked) const {
   }
 }
 
-void PieceMarks::add_query(Index query, std::vector<std::uint32_t>& begin,
+void PieceMarks::add_query(Index query, std::vector<std::uint32_t>& mark_ends,
                            std::vector<std::uint16_t>& marks) const {
   std::vector<KeyMark> marked;
   for (Index offset = 0; offset < n_feature_offset && offset < query; ++offset) {
@@ -261,7 +261,7 @@ void PieceMarks::add_query(Index query, std::vector<std::uint32_t>& begin,
       if (next->second != no_feature) marks.push_back(next->second);
     }
     std::sort(marks.begin() + static_cast<std::ptrdiff_t>(first), marks.end());
-    begin.push_back(static_cast<std::uint32_t>(marks.size()));
+    mark_ends.push_back(static_cast<std::uint32_t>(marks.size()));
   }
 }
 

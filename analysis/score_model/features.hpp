@@ -79,9 +79,9 @@ class PieceMarks {
   PieceMarks(const Piece& piece, const FeatureList& features);
 
   /// The features that are 1 at a query's keys 1 .. q.
-  /// @param begin  appended: where each key's marks end in `marks`; the first begins at its end.
-  /// @param marks  appended, ascending for each key.
-  void add_query(Index query, std::vector<std::uint32_t>& begin,
+  /// @param mark_ends  appended: for each key, where its marks end in `marks`.
+  /// @param marks      appended, ascending for each key.
+  void add_query(Index query, std::vector<std::uint32_t>& mark_ends,
                  std::vector<std::uint16_t>& marks) const;
 
  private:

@@ -10,8 +10,8 @@
 /// All models of all heads, fitted on even documents and judged on odd ones.
 namespace headscope {
 
-/// Which features a model has: the sink alone; those that the head's types name; position; position
-/// and the head's scores out of context; all but those; all.
+/// Features of a model: sink; sink, distances and what the head's types name; sink and position;
+/// these and the scores out of context; all but these scores; all.
 enum class ScoreStep { sink, label, position, lexical, features, full };
 inline constexpr std::size_t n_score_step = 6;
 const char* score_step_name(ScoreStep step);

@@ -33,7 +33,7 @@ class JointReplacement {
   static std::uint64_t bytes(const ModelConfig& config, Index n_token, int n_thread);
 
  private:
-  /// Whether a share, the first of them 0, replaces a head.
+  /// Whether a head is replaced at joint_shares[share].
   bool replaces(std::size_t share, Index layer, Index head) const;
   void replace_by_models(PieceModels& models, Index layer, const Matrix& qkv, Matrix& z) const;
   void replace_by_means(Index layer, Matrix& z) const;

@@ -42,8 +42,8 @@ class LexicalStream {
   std::vector<Matrix> streams_;  // d_model x (first token, some tokens)
 };
 
-/// The scores of up to eight heads of a layer at all pairs of a sample.
-/// @param numbers  of the tokens of `layer_scores`.
+/// What up to eight heads of a layer score at every pair of the sample.
+/// @param numbers  of the tokens in `of_layer`.
 /// @param first    the first head.
 /// @param scores   pair x n_logit_lane, overwritten; 0 for heads that the layer lacks.
 void lexical_scores(const ModelConfig& config, Index layer, const LexicalLayer& of_layer,

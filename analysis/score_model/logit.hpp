@@ -54,7 +54,7 @@ inline constexpr double logit_tolerance = 1e-8;
 /// @param start  a fit to begin from, with its curvature; null: begins from 0.
 LogitFit fit_logit(const LogitProblem& problem, const LaneMask& mask, const LogitFit* start);
 
-/// ln of the sums of exp of the scores: over all keys, and over keys >= 1.
+/// ln sum exp(score): over all keys, and over keys >= 1.
 struct LogPartitions {
   std::vector<double> all, beyond_sink;  ///< query x head
 };
@@ -65,8 +65,9 @@ LogPartitions log_partitions(const LogitProblem& problem, const LaneValues& thet
 void model_attention(const LogitProblem& problem, const LaneValues& theta, std::size_t query,
                      double* attention);
 
-/// Sums over the queries of a block of the gradient of -ln Â's mean part: sum over k of Â x, by
-/// block, feature and head; without what is attended to.
+/// The features that the models expect: sum over keys of Â x, added up over a block's queries; by
+/// block, feature and head. The other part of the gradient of -ln Â, what is attended to, is left
+/// out.
 std::vector<LaneValues> expected_features(const LogitProblem& problem, const LaneValues& theta,
                                           std::size_t n_block_of_sample);
 

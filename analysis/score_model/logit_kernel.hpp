@@ -29,8 +29,8 @@ void logit_exponentials(std::size_t n_key, double* scores, double* maximum, doub
 /// @param attention  key x head.
 void add_logit_means(const LogitQuery& query, const double* attention, double* mean);
 
-/// Adds to `curvature`, feature x feature x head, the features' covariance under the attention. The
-/// sum of an entry and its mirror counts.
+/// Adds to `curvature`, feature x feature x head, the features' covariance under the attention. For
+/// f != g it is the sum of entries (f, g) and (g, f).
 /// @param mean  of the query.
 void add_logit_curvature(const LogitQuery& query, const double* attention, const double* mean,
                          std::size_t n_feature, double* curvature);

@@ -5,7 +5,7 @@
 
 #include "score_model/fits.hpp"
 
-/// Models of the attention of queries of a piece, a layer at a time.
+/// Models of how a piece's queries attend, a layer at a time.
 namespace headscope {
 
 /// The queries q >= 2 of a piece.

@@ -5,7 +5,7 @@
 
 namespace headscope {
 
-/// The least gain of a family whose interval lies above it that a head attends by.
+/// A head attends by the family of largest gain whose interval lies above this.
 inline constexpr double least_family_gain = 0.02;
 
 /// KL(A'|uniform) per query, in nats, from which on a head may attend by the family `lexical`:

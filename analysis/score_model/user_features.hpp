@@ -12,8 +12,8 @@ namespace headscope {
 
 class UnicodePattern;
 
-/// Conditions on the token of a query or key; empty ones hold for every token. Those on its word
-/// hold for no token that belongs to no word.
+/// Conditions on the token of a query or key; empty ones hold for every token. A token outside all
+/// words fails every condition on its word.
 struct TokenCondition {
   std::shared_ptr<const UnicodePattern> form;  ///< matches somewhere in the word's form
   std::string upos, relation;                  ///< of the word

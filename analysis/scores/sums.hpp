@@ -102,7 +102,7 @@ class WeightedSums {
   /// total(name) / total(weight_name(name)), element by element; NaN where the weight is 0.
   arma::mat ratio(const std::string& name, Half half = Half::all) const;
 
-  /// Estimates of the rows of a smooth function of sums, such as a ratio.
+  /// What a smooth function of sums gives, such as a ratio, row by row with intervals.
   /// @param values  returns as many rows for any sums, and a column by weighting.
   std::vector<Estimate> estimates(
       const std::function<arma::mat(const WeightedSums&)>& values) const;

@@ -22,7 +22,7 @@ struct TaskSums : MarginSums {
   explicit TaskSums(std::size_t task);
 
   // Of the first pass.
-  std::string z;        ///< layer x d_model, over the tokens of both sides after position 0
+  std::string z;        ///< layer x d_z, over the tokens of both sides after position 0
   std::string n_token;  ///< 1, tokens of z
   // Of the second pass, as those of MarginSums.
   std::string margin_change;  ///< block x ablation x layer x head, nats
@@ -63,8 +63,8 @@ std::vector<Index> needed_heads(const ResultsGroup& group, std::size_t task);
 /// `none`; or why nothing can be said.
 std::string needed_text(const ResultsGroup& group, std::size_t task);
 
-/// The heads whose direct effect grows (q < 0.05) without a head, largest growth first.
-/// @param unit  of the ablated head.
+/// The heads whose direct effect grows (q < 0.05) if `unit` is ablated, largest growth first.
+/// @param unit  layer * n_head + head.
 std::vector<Index> backup_heads(const ResultsGroup& group, std::size_t task, Index unit);
 
 /// The claim that heads that look along a relation are those a task about it needs, from the

@@ -26,7 +26,7 @@ using HeadMask = arma::Mat<unsigned char>;
 struct HeadVariant {
   Index layer = 0;
   std::vector<Index> heads;  ///< the heads of the layer whose z is replaced
-  blas::ConstView z = {};    ///< d_model x n_token; its rows of `heads` replace z; no data means
+  blas::ConstView z = {};    ///< d_z x n_token; its rows of `heads` replace z; no data means
                              ///< zero; with stride 0, one column stands for all tokens
 };
 
@@ -56,20 +56,20 @@ struct StreamVariant {
 class HeadAblation : public LayerObserver {
  public:
   /// @param context    that of the observed forward pass.
-  /// @param precision  of `losses` with replaced heads; all other losses are exact.
+  /// @param precision  of `losses` of HeadVariants; others use all the vocabulary.
   /// @throws ShapeError if the model is attention-only.
   explicit HeadAblation(const Model& model, ComputeContext context = {},
                         const AblationPrecision& precision = {});
   ~HeadAblation() override;
 
-  /// Keeps the layer. All layers of one forward pass, in order, make its document or batch that of
-  /// the functions below.
+  /// Keeps the layer. Observe all layers of one pass in order: the functions below work on its
+  /// document or batch.
   void observe_layer(const LayerView& view) override;
   std::optional<ProjectionMemory> projection_memory(Index layer, const ModelConfig& config,
                                                     Index n_token) override;
 
-  /// Whether forward passes observed from now on leave queries, keys, values and hidden units of
-  /// every layer for HeadGradient; gives their memory back if not, as at first.
+  /// Sets whether later forward passes leave every layer's queries, keys, values and hidden units
+  /// for HeadGradient. False, as at first, frees their memory.
   /// Memory: n_layer (3 d_model + d_mlp) n_token floats.
   void keep_projections(bool keep);
   /// The losses with all heads.
@@ -78,11 +78,10 @@ class HeadAblation : public LayerObserver {
   const TokenLoss& clean_loss(const SequenceBatch& batch);
 
   /// @param variants  of any layers; those of one layer, or of layers close together, share work.
-  /// @return          one per variant: losses of the batch's predictions, in their order. Losses
-  ///                  that change by more than AblationPrecision::exact_above times the median are
-  ///                  computed exactly, and so are those of variants that move the stream by more
-  ///                  than so many times the median where they start. The medians are over
-  ///                  variants with as many heads.
+  /// @return          one per variant: losses of the batch's predictions, in their order. A variant
+  ///                  is computed exactly if it changes the losses, or the stream where it starts,
+  ///                  by more than AblationPrecision::exact_above times the median over the
+  ///                  variants that replace as many heads.
   /// @throws ShapeError if a layer, head or replacement does not fit the model; gives both.
   /// Memory: at most `columns_at_once` columns of the residual stream, in addition to three
   /// matrices as large as the batch's stream for each layer.

@@ -53,7 +53,7 @@ class AnalysisSettings {
     return found == options_of_analyses_.end() ? defaults : *std::any_cast<Options>(&found->second);
   }
 
-  /// What the losses of ablated heads compute exactly.
+  /// How exact the losses of ablated heads are.
   /// @param d_vocab  size of a vocabulary that may be sampled; 0: losses take all entries.
   AblationPrecision ablation(Index d_vocab) const;
 
@@ -69,7 +69,7 @@ class AnalysisSettings {
   std::map<std::type_index, std::any> options_of_analyses_;
 };
 
-/// Relations of Universal Dependencies, and most relations of a corpus whose sums are kept.
+/// Number of relations in Universal Dependencies; most relations that get sums.
 inline constexpr std::uint64_t n_universal_relation = 37, most_relations = 256;
 
 /// What the passes of an analysis go through.
@@ -117,14 +117,14 @@ class Analysis {
   /// the corpus.
   virtual std::vector<ResultsGroup> finish(const Statistics& statistics) const = 0;
 
-  /// The groups that the results hold of a control model, below `control/`.
+  /// Groups of the first untrained control, stored below `control/`.
   virtual std::vector<ResultsGroup> control_results(const Statistics& /*statistics*/) const {
     return {};
   }
-  /// What `heed` needs of a control model; this analysis is the control's.
-  /// @param statistics  of the control's documents, those of the last pass alone.
+  /// What `heed` needs; called on the analysis that ran on a control model.
+  /// @param statistics  of the control's documents, from `control_pass` alone.
   virtual ControlValues control_values(const Statistics& /*statistics*/) const { return {}; }
-  /// Called before `finish`, whose results it compares with those of the control models.
+  /// Called before `finish`, which compares results with those of the control models.
   virtual void heed(const Controls& /*controls*/) {}
 
   /// Adds to this analysis's `group` what other analyses' groups contribute to it.
@@ -179,7 +179,7 @@ class CorpusAnalysis : public Analysis {
   virtual void begin_pass(int /*pass*/, const Statistics& /*earlier*/) {}
 
   /// What this analysis knows of heads before its pass, for the other analyses of the run.
-  /// @param pass     that begins, of this analysis; the number of its passes before `finish`.
+  /// @param pass     of this analysis, about to begin; n_pass() if `finish` is next.
   /// @param earlier  as in begin_pass.
   virtual HeadTexts told_before(int /*pass*/, const Statistics& /*earlier*/) const { return {}; }
   /// Called before begin_pass and before finish, with what all analyses of the run tell.
@@ -208,7 +208,7 @@ class TaskAnalysis : public Analysis {
   /// @param statistics  receives this batch's sums.
   /// @return the number of tokens run.
   virtual std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) = 0;
-  /// Estimated cost of a batch in any pass: the tokens of as much work in forward passes.
+  /// Estimated cost of the batch: the number of tokens whose forward pass costs as much.
   virtual double batch_cost(int pass, std::uint64_t batch) const = 0;
 };
 

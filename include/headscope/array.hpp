@@ -35,11 +35,11 @@ struct Array {
   /// A copy of slice `index` along the last axis: of a layer x head x offset array, layer x head.
   /// @throws ShapeError likewise.
   Array at_last(std::size_t index) const;
-  /// A copy with each value replaced by what a function makes of the value.
-  template <typename Of>
-  Array mapped(const Of& of) const {
+  /// A copy with a function applied to every value.
+  template <typename Function>
+  Array mapped(const Function& function) const {
     Array result = *this;
-    for (double& value : result.values) value = of(value);
+    for (double& value : result.values) value = function(value);
     return result;
   }
   /// The sum of the slices along the first axis, each times its weight; those of weight 0 are left

@@ -21,8 +21,8 @@ namespace headscope {
 /// products, whatever the engines of the context. Keeps its buffers between calls. The model must
 /// outlive it and be complete.
 ///
-/// Cost: nodes that no kept path leads from to the logits are left out; with all edges kept, about
-/// one and a half forward passes.
+/// Cost: nodes without a kept path to the logits are not computed; with all edges kept, about one
+/// and a half forward passes.
 /// Source: Conmy et al. 2023, "Towards Automated Circuit Discovery for Mechanistic
 /// Interpretability".
 class CircuitForward {
@@ -42,7 +42,7 @@ class CircuitForward {
   TokenLoss run(const SequenceBatch& batch, const Matrix& replacement,
                 std::span<const unsigned char> kept);
 
-  /// Columns of a batch, at most, if it has more than one sequence or pair: bounds the memory.
+  /// Most columns in a batch of several sequences or pairs; bounds the memory.
   static Index columns_at_once(const ModelConfig& config);
 
   /// Upper bound on the bytes that it keeps, what it keeps in the context included.

@@ -39,11 +39,12 @@ struct Comparison {
 
 /// Compares runs with the first of them. The results have the runs in the order given.
 ///
-/// By run, with the interval where there is one: the measures of the presentations, NaN where a run
-/// lacks one, if at least two have it. If all runs have the same number of layers and
-/// heads, also each variable by head that all have, as `GROUP_VARIABLE`, and
+/// By run, with intervals where known: the measures that at least two runs have, NaN in others. If
+/// all have as many layers and heads, also each variable by head that all have, as
+/// `GROUP_VARIABLE`, and
 /// - `GROUP_VARIABLE_difference` from the first run (numbers);
-/// - `GROUP_VARIABLE_changed`: whether the intervals of this run and of the first do not overlap;
+/// - `GROUP_VARIABLE_changed`: whether the difference's interval excludes 0, or, if it has none,
+///   the intervals of both runs lie apart;
 /// - `GROUP_VARIABLE_rank_correlation`: Spearman's with the first run over the heads that have a
 ///   value in both;
 /// - `type_transition`: heads by primary type in the first run and in this run.

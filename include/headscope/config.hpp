@@ -11,8 +11,8 @@
 
 namespace headscope {
 
-/// x times: `gelu_new` (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, `gelu` the standard normal
-/// distribution function of x, `relu` 1 where x > 0, `silu` logistic(x), `quick_gelu`
+/// x f(x), with f: `gelu_new` (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, `gelu` the standard
+/// normal distribution function, `relu` 1 where x > 0, `silu` logistic(x), `quick_gelu`
 /// logistic(1.702 x).
 enum class Activation { gelu_new, gelu, relu, silu, quick_gelu };
 inline constexpr std::array all_activations{Activation::gelu_new, Activation::gelu,
@@ -38,8 +38,8 @@ enum class PositionKind { learned, rotary };
 /// Face's `rope_type`; `none` is its `default`.
 enum class RotaryScaling { none, linear, llama3 };
 
-/// Rotary position embedding: the first `share` of each query and key turns, dimension i with
-/// dimension i + half of them, by position times a rate that falls from 1 to nearly 1 / theta.
+/// Rotary position embedding: the first d = share d_head dimensions of queries and keys turn, i
+/// with i + d / 2, by position times a rate that falls with i from 1 to nearly 1 / theta.
 /// Source: Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding".
 struct Rotary {
   double share = 1;    ///< of d_head. Hugging Face's `rotary_pct`, `partial_rotary_factor`
@@ -106,8 +106,7 @@ struct ModelConfig {
   Index d_in() const { return gated_mlp ? 2 * d_mlp : d_mlp; }
   /// The first `d_rotary()` of a head's query and key dimensions turn; even, 0 without rotation.
   Index d_rotary() const;
-  /// By how many radians a token dimensions i and i + d_rotary() / 2 turn, for every i below
-  /// d_rotary() / 2.
+  /// Radians per token by which dimensions i and i + d_rotary() / 2 turn; i < d_rotary() / 2.
   std::vector<double> rotary_rates() const;
   /// Scores before softmax are q.k times this: 1/sqrt(d_head), or 1 in a model that does not scale
   /// by width; in a model that scales by inverse layer divided by layer + 1.

@@ -57,7 +57,7 @@ struct Piece {
 Piece text_piece(const Tokenizer& tokenizer, const std::string& text, bool prepend_bos);
 
 struct CorpusOptions {
-  bool prepend_bos = true;  ///< put the tokenizer's first token before each document
+  bool prepend_bos = true;  ///< put the tokenizer's first token before each piece
   Index max_tokens =
       1024;  ///< context: longer documents are cut at sentence boundaries into several
   std::uint64_t max_documents = 0;  ///< 0: all
@@ -78,7 +78,7 @@ struct SeparatedFile {
   std::uint64_t n_separator = 0;  ///< at least 1
 };
 
-/// A CoNLL-U file that is one document for want of `# newdoc`.
+/// A CoNLL-U file that is one document: it has no `# newdoc`.
 struct UndividedFile {
   std::string path;
   std::uint64_t n_sentence = 0;  ///< at least 2

@@ -9,8 +9,8 @@
 
 namespace headscope {
 
-/// Exact losses with one edge ablated: its port alone reads the residual stream with the node's
-/// output replaced, through the port's LayerNorm; all else flows on. Keeps its buffers between
+/// Exact losses with one edge ablated: only its port reads the residual stream with the node's
+/// output replaced, through its norm; later nodes see that. Keeps its buffers between
 /// calls. The model must outlive it and be complete.
 ///
 /// Source: Wang et al. 2022, "Interpretability in the Wild"; Goldowsky-Dill et al. 2023,

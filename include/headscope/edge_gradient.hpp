@@ -37,14 +37,13 @@ class EdgeGradient {
   /// @param clean        HeadAblation::activations() of the batch; holds the nodes' outputs u.
   /// @param weights      one per prediction: the factor of its negative log likelihood in L.
   /// @param replacement  what each node's output is replaced by, as in CircuitForward::run.
-  /// @param group_ends   groups of columns: the first column after each, ascending, the last of
-  ///                     them n_column. Effects are summed over the columns of a group.
+  /// @param group_ends   one past each group's last column, ascending; the last is n_column.
+  ///                     Effects are summed over the columns of a group.
   /// @throws ShapeError if counts differ.
   void run(Activations& clean, const SequenceBatch& batch, std::span<const float> weights,
            const Matrix& replacement, std::span<const Index> group_ends, const Observer& observe);
 
-  /// More passes over a batch. Activations of a pass are read before those of the next are asked
-  /// for.
+  /// More passes over a batch. Activations of a pass need to be valid only until the next call.
   struct OtherPasses {
     Index count = 0;
     std::function<Activations&(Index pass)> activations = {};

@@ -44,8 +44,8 @@ class EdgeGraph {
 
   Index n_node() const { return 1 + n_layer_ * (n_head_ + 1); }
   Index n_port() const { return n_layer_ * (n_attention_port() + 1) + 1; }
-  /// Of a layer: queries, keys and values. Port i of them reads for the rows from i d_head on of
-  /// W_QKV.
+  /// Query, key and value ports of a layer. Port i feeds d_head rows of W_QKV, from row i d_head
+  /// on.
   Index n_attention_port() const { return n_head_ + 2 * n_group_; }
   Index n_edge() const { return first_edge_.back(); }
   Index n_layer() const { return n_layer_; }
@@ -65,8 +65,8 @@ class EdgeGraph {
   PathPort port(Index port) const;
   /// Nodes that a port reads: 0 .. n_read - 1.
   Index n_read(Index port) const { return first_edge_[port + 1] - first_edge_[port]; }
-  /// The node that computes from what a port reads, the first of n_head for keys and values;
-  /// n_node for the logits.
+  /// The node that uses what a port reads; the first head if heads share the port; n_node() for
+  /// the logits.
   Index owner(Index port) const;
 
   Index edge(Index node, Index port) const { return first_edge_[port] + node; }

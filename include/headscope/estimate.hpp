@@ -35,8 +35,8 @@ Estimate within(Estimate estimate, double least, double most);
 /// Half the width of the 95 % interval of a normally distributed value, in standard deviations.
 double normal_half_width();
 
-/// A share of independent units with the 95 % score interval in place of its bounds, if it has any:
-/// wide enough also where all units agree.
+/// Replaces the interval (if any) of a share of independent units by the 95 % score interval, which
+/// is wide enough even if all units agree.
 /// Source: Wilson 1927, "Probable Inference, the Law of Succession, and Statistical Inference".
 Estimate with_score_interval(Estimate share, double n_unit);
 
@@ -78,15 +78,15 @@ struct Replicates {
 /// Units (blocks of documents, or layers, pairs) drawn with replacement, repeatable by the seed
 /// (Efron 1979), and intervals of smooth statistics of them, such as means and ratios of sums.
 ///
-/// An interval is the symmetric studentised one: value -+ t * se, where se is the jackknife's
-/// standard error and t the 95th percentile, over resamples of the jackknife's pseudo-values, of
-/// |their mean - that of all| / its own standard error. Its error falls with n^-2 (percentiles:
-/// n^-1), and units of very unequal size widen it. It needs no value of the statistic on a
-/// resample; the first n_kept_resample draws are kept with it, by which runs are compared.
-/// There is none where the statistic has no value without one of the units. Where t is not finite,
-/// since more than a twentieth of the resamples miss the few units that matter (the one pair that a
-/// model gets wrong), it is that of the draws, bootstrap_estimate (headscope/resampling.hpp), which
-/// is also for statistics that jump, such as counts of heads.
+/// An interval is the symmetric studentised one: value -+ t * se. se is the jackknife's standard
+/// error. Every resample of the jackknife's pseudo-values gives a ratio: the distance of its mean
+/// from their overall mean, over the resample's standard error. t is the 95th percentile of the
+/// ratios. The interval's error falls with n^-2 (percentiles: n^-1); units of very unequal size
+/// widen it. The statistic's values on the first n_kept_resample draws serve to compare runs.
+/// There is no interval if the statistic without some unit is NaN. If over a twentieth of the
+/// resamples miss the few units that matter (the one pair that a model gets wrong), t is infinite
+/// and the interval is the bootstrap_estimate (headscope/resampling.hpp) of those draws, which is
+/// also for statistics that jump, such as counts of heads.
 /// Source: Tukey 1958; Hall 1988, "On Symmetric Bootstrap Confidence Intervals".
 class Bootstrap {
  public:

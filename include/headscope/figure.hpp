@@ -24,8 +24,8 @@ struct HeatmapPanel {
   Array marked{};  ///< row x column, not 0: the cell gets a dot; empty: none
 };
 
-/// One or more heat maps. Their colour scale is common, but maps of heads that differ much in size
-/// have a scale each unless `high` is given.
+/// Heat maps on one colour scale. Without `high`, maps of heads have one scale each if the ranges
+/// of their values differ more than twofold.
 struct Heatmap {
   std::vector<HeatmapPanel> panels = {};
   std::string row_title = {}, column_title = {}, value_title = {};  ///< with units
@@ -61,7 +61,7 @@ struct Series {
     line,
     points,
     bars,
-    spans,  ///< only the intervals, as bars between two kinds of points
+    spans,  ///< bars from `low` to `high`, without points at y
   };
   std::string label = {};
   std::vector<double> x = {}, y = {};
@@ -130,7 +130,7 @@ struct Graph {
     std::string label;
     std::size_t colour = no_colour;  ///< index in the palette
     bool dashed = false;             ///< edges only
-    /// Left out of the picture; the page shows it when its reader asks.
+    /// Left out of the picture; a switch on the page shows it.
     bool on_switch = false;
   };
   struct Node {
@@ -151,7 +151,7 @@ struct Graph {
   std::string column_title, row_title, value_title;    ///< with units
   /// Rows are bands that edges lead up through; else columns, through which they lead to the right.
   bool bands = false;
-  std::string switch_label;  ///< of what the page shows when its reader asks
+  std::string switch_label;  ///< of the switch that shows what `on_switch` leaves out
 
   /// Whether the edge, or one of its ends, is of a kind left out of the picture.
   bool is_on_switch(const Edge& edge) const {

@@ -28,8 +28,8 @@ arma::mat z_dot_gradient(const LayerGradient& gradient, Index n_head);
 
 using LayerGradientObserver = std::function<void(const LayerGradient&)>;
 
-/// How L depends on what a layer's attention or MLP, or the unembedding, computes from the residual
-/// stream, before the norm between. References are valid only during the observer's call.
+/// The gradient of L at a reader of the residual stream (attention, MLP or unembedding), not yet
+/// taken through the reader's norm. References are valid only during the observer's call.
 struct PortGradient {
   enum class Reader {
     attention,  ///< values: d L / d (W_QKV x + b_QKV), d_qkv x n_token
@@ -39,7 +39,7 @@ struct PortGradient {
   Index layer;  ///< n_layer for the logits
   Reader reader;
   const Matrix& values;
-  const Matrix& computed;  ///< attention: W_QKV x + b_QKV, turned by position; mlp, logits: values
+  const Matrix& computed;  ///< attention: W_QKV x + b_QKV, turned by position; else `values`
 };
 
 using PortGradientObserver = std::function<void(const PortGradient&)>;

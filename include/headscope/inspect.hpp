@@ -52,8 +52,8 @@ struct FileDescription {
   std::optional<ModelDescription> model;          ///< for model files and configs
 };
 
-/// What a model, corpus or results file holds, without reading its numbers and so without comparing
-/// it with its digest; of a folder, its model file.
+/// What a model, corpus or results file holds. Reads no numbers, so it does not check the file's
+/// digest. For a folder: its model file.
 /// @throws DataError if the file is missing, damaged, of no known format, or a model whose tensors
 /// do not fit together.
 FileDescription describe_file(const std::string& path, const LoadOptions& options = {});

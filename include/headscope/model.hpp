@@ -56,9 +56,9 @@ struct LoadOptions {
   Index n_head = 0;
 };
 
-/// The model file in a folder as it lies on the Hugging Face hub: `model.safetensors`, else
-/// `model.safetensors.index.json`, `tf_model.h5`, or PyTorch's `pytorch_model.bin` or its index,
-/// which cannot be read. None if the path is no such folder.
+/// The model file in a folder: `model.safetensors`, else `model.safetensors.index.json`, else
+/// `tf_model.h5`, else one that load_model refuses: `pytorch_model.bin`, its index, or a lone file
+/// of another program (`.gguf`). None in other folders.
 std::optional<std::string> model_file_in(const std::string& folder);
 
 /// Reads a model from any recognised file: Keras `tf_model.h5`, flat HDF5, safetensors in one file
@@ -77,8 +77,8 @@ Model load_model(const std::string& path, const LoadOptions& options = {});
 /// @throws DataError if it cannot be written.
 void save_model(const Model& model, const std::string& path);
 
-/// GPT-2's initialisation: normal(0, 0.02), residual projections scaled by 1/sqrt(2 n_layer),
-/// biases 0, gains 1. Repeatable from the seed.
+/// Weights normal(0, initial_deviation), GPT-2's W_O and W_out divided by sqrt(2 n_layer), biases
+/// 0, gains 1. Repeatable from the seed.
 Model random_model(const ModelConfig& config, std::uint64_t seed);
 
 /// The model with the entries of each layer's matrices exchanged at random within W_Q, W_K, W_V,

@@ -128,8 +128,8 @@ std::optional<TensorId> parse_keras_name(std::string_view path);
 /// it. Of GPT-2's tensors these are the values row-major as in the files.
 std::span<const float> tensor_values(const Model& model, const TensorSpec& spec, Index layer = 0);
 std::span<float> tensor_values(Model& model, const TensorSpec& spec, Index layer = 0);
-/// Allocates the member that holds the tensor, with the shape that the config gives, if it has
-/// another one. Values are not set.
+/// Gives the member that holds the tensor the shape that follows from the config. Values are not
+/// set.
 void allocate_tensor(Model& model, const TensorSpec& spec, Index layer = 0);
 
 /// Name patterns of tensors that the model lacks and that running text needs:
@@ -147,7 +147,7 @@ struct ParameterCounts {
   void add(const TensorSpec& spec, std::uint64_t count);
 };
 
-/// Number of parameters of a complete model of this shape, without pruned heads. A tied unembedding
+/// How many parameters a complete model of this shape has, without pruned heads. A tied unembedding
 /// is the token embedding and counts once; GPT-2 small has 124,439,808.
 /// @param unembedding_bias  whether there is an `lm_head.bias`.
 ParameterCounts parameter_counts(const ModelConfig& config, bool unembedding_bias = false);

@@ -12,7 +12,7 @@
 
 /// Pass files: the statistics of one shard from one pass.
 ///
-/// Passes are numbered from 1 through the run: first the model's, then its control's.
+/// Passes are numbered from 1 through the run: the model's, then its controls'.
 namespace headscope {
 
 /// What must be equal for statistics to be merged, by name: program version, SHA-256 of model,
@@ -25,11 +25,11 @@ struct PassLabel {
   /// `blas::arithmetic_in_use()` of every process that added to the statistics.
   std::set<std::string> arithmetic;
   bool mixed = false;                 ///< take files of other arithmetic too; not stored
-  std::string where = "in this run";  ///< the label is from, for errors: `in a.h5`; not stored
+  std::string where = "in this run";  ///< origin of the label, for errors; not stored
   int shard = 1, n_shard = 1;
   int pass = 1, n_pass = 1;
   std::uint64_t n_done = 0;  ///< pieces of the shard's documents done so far
-  std::string place;         ///< of the same, to be read: `document 5 of 8`
+  std::string place;         ///< `n_done` for people: `document 5 of 8`
   std::string options;       ///< the run's, in JSON
 };
 
@@ -123,7 +123,7 @@ class PassFolder {
   void finish(int pass, std::uint64_t n_done, const StatisticsByName& statistics) const;
 
   /// Removes this shard's files, and the folder if nothing else is in it.
-  void remove_own() const;
+  void remove_files() const;
 
  private:
   PassFile read(const std::string& path, int shard, int pass);

@@ -36,7 +36,7 @@ struct Engines {
                                          ///< that of backward passes
   Engine differences = Engine::float32;  ///< differences of ablated streams from the clean stream
   Engine gradients = Engine::float32;    ///< backward passes
-  Engine screening = Engine::float32;    ///< what only finds candidates, which are then computed
+  Engine screening = Engine::float32;    ///< searches for candidates, which are then computed
                                          ///< exactly: results do not depend on this engine
 
   bool operator==(const Engines&) const = default;
@@ -53,13 +53,13 @@ using EngineSpeeds = std::vector<EngineSpeed>;
 /// A sample of the vocabulary that stands for all entries in the loss of a variant.
 struct VocabularySample {
   Index n_probable = 0;    ///< most probable entries of each position; 0 takes the whole vocabulary
-  Index n_drawn = 0;       ///< entries drawn from the rest; the rest adds its first order exactly
+  Index n_drawn = 0;       ///< entries drawn from the rest, whose first-order effect is exact
   std::uint64_t seed = 0;  ///< of the entries drawn
 
   bool is_whole() const { return n_probable == 0; }
 };
 
-/// What HeadAblation computes exactly.
+/// How exact HeadAblation is.
 struct AblationPrecision {
   VocabularySample sample = {};
   /// Variants that change the losses, or the stream where they start, by more than this multiple of
@@ -86,7 +86,7 @@ std::vector<std::string> engine_options();
 /// layer's products at a model's shape, of at most 1024 x 1024 weights and 2048 columns. In each
 /// round every engine computes the same products in turn; a speed is the median over the rounds of
 /// the ratio to OpenBLAS in the same round. Times are processor times of this process, which other
-/// processes do not lengthen. Takes tens of milliseconds at the shape of GPT-2 small; nothing where
+/// processes do not lengthen. Takes tens of milliseconds at the shape of GPT-2 small. Empty if
 /// there is no other engine.
 EngineSpeeds try_engines(const ModelConfig& config);
 
@@ -102,13 +102,13 @@ Engines fastest_engines(Precision precision, const EngineSpeeds& speeds);
 /// @throws OptionError if it does not keep the precision for differences.
 Engines forced_engines(Precision precision, Engine engine);
 
-/// Refuses engines whose numbers this processor rounds otherwise than one that has their
-/// instructions. Integers are exact on every processor.
+/// Refuses an engine if this processor lacks its instructions and rounds otherwise without them.
+/// Integers are exact on every processor.
 /// @param place  where the engines are from, for the error.
 /// @throws DataError naming the engine.
 void check_engines(const Engines& engines, const std::string& place);
 
-/// What HeadAblation computes exactly, with an engine of differences, to keep a precision.
+/// How exact HeadAblation must be for an engine of differences to keep a precision.
 /// @param d_vocab  size of a vocabulary that may be sampled; 0: losses take all entries.
 /// @param seed     of the entries that are drawn.
 AblationPrecision ablation_precision(Precision precision, Engine differences, Index d_vocab,

@@ -21,11 +21,10 @@ std::size_t document_block(std::uint64_t document, std::uint64_t n_document);
 /// Source: Hesterberg 2015, "What Teachers Should Know About the Bootstrap".
 std::size_t n_drawn(std::size_t n_unit);
 
-/// `value`, of a statistic that jumps, with its bias-corrected accelerated 95 % interval from
-/// bootstrap samples of it: their percentiles, shifted by the share of samples below `value` (bias)
-/// and by the samples' skewness, a sixth of which is the acceleration. NaN samples are ignored; no
-/// interval if there is no other, or `value` is NaN. Source: Efron 1987, "Better Bootstrap
-/// Confidence Intervals".
+/// `value` with its bias-corrected accelerated 95 % interval, for statistics that jump. Bounds are
+/// percentiles of its bootstrap samples, shifted by the share of samples below `value` (bias) and
+/// by a sixth of the samples' skewness (acceleration). NaN samples are ignored. No interval if no
+/// sample is left, or `value` is NaN. Source: Efron 1987, "Better Bootstrap Confidence Intervals".
 Estimate bootstrap_estimate(double value, std::vector<double> samples);
 
 }  // namespace headscope

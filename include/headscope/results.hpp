@@ -74,11 +74,11 @@ struct Declaration {
                           std::vector<std::string> meanings, std::string long_name);
 
   /// The declaration with each `{word}` replaced by a text of the run.
-  /// @throws Error naming the variable if it has none.
+  /// @throws Error naming a variable without `{word}`.
   Declaration with(const std::string& word, const std::string& text) const;
 
-  /// The variable with these numbers, estimates or texts, row-major. Resamples of estimates are
-  /// kept if all estimates have equally many. @throws ShapeError on another count.
+  /// The variable with these numbers, estimates or texts, row-major. Resamples are kept if
+  /// estimates with any have equally many. @throws ShapeError unless `shape` fits.
   Variable of(Array values) const;
   Variable of(const Shape& shape, const std::vector<Estimate>& estimates) const;
   Variable of(std::vector<std::string> text) const;
@@ -242,8 +242,8 @@ void write_tables(const Results& results, const std::string& directory);
 /// @throws DataError if one cannot be written.
 void write_pattern_tables(const Results& results, const std::string& directory);
 
-/// Removes the tables of these groups and of groups nested in them that an earlier write_tables
-/// wrote, as its `headscope-tables.txt` in the folder says, and nothing else.
+/// Removes tables listed in the folder's `headscope-tables.txt`, which write_tables wrote: those of
+/// these groups and the groups nested in them, and `heads.csv`.
 /// @throws DataError if one cannot be removed.
 void remove_tables(const std::string& directory, const std::vector<std::string>& groups);
 

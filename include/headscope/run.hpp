@@ -22,9 +22,9 @@ struct Pass;
 struct RunInput {
   AnalysisContext context;
   std::vector<const RegisteredAnalysis*> analyses;
-  /// Repeats the analyses that have a control on untrained models of the same shape.
+  /// Repeats analyses that have a control on control models (untrained, permuted).
   bool has_control = false;
-  /// Number of documents that untrained models read, spread evenly over the corpus; 0: all.
+  /// Number of documents that control models read, spread evenly over the corpus; 0: all.
   std::uint64_t n_control_document = 0;
   /// Settings, by name, that change the numbers, besides model, corpus, tasks and analyses. Shards
   /// and resumed runs must agree on them; errors name them.
@@ -44,7 +44,7 @@ struct RunFiles {
   std::string options = {};      ///< text of the caller, kept in the pass files
 };
 
-/// Watches a run: shows its progress, and may stop it. The functions here do nothing.
+/// Watches a run: shows its progress, and may stop it. By default only `save` acts.
 class RunMonitor {
  public:
   virtual ~RunMonitor() = default;
@@ -54,7 +54,7 @@ class RunMonitor {
   /// @param cost   of all passes, in any unit.
   /// @param state  what is saved so far: `nothing was saved yet`.
   virtual void begin_passes(double /*cost*/, const std::string& /*state*/) {}
-  /// Leaves out work that an earlier process did.
+  /// Called for work that an earlier process did.
   virtual void skip(double /*cost*/) {}
   /// @param name      what the pass does: `ablating heads`.
   /// @param item      what it goes through: `document` or `batch`.
@@ -71,7 +71,7 @@ class RunMonitor {
   /// Runs an action that must not be interrupted. If the run is to stop, throws after the action.
   /// @param state  what is saved once `action` has run: `saved after document 5 of 8, pass 1`.
   virtual void save(const std::function<void()>& action, const std::string& /*state*/) { action(); }
-  /// @param text     which pass of which shards the next pass needs.
+  /// @param text     names the missing shards and their pass.
   /// @param waiting  whether the run waits for these; else it stops.
   virtual void lacks_shards(const std::string& /*text*/, bool /*waiting*/) {}
 };
@@ -85,8 +85,8 @@ class ShardRun {
 
   /// Runs all passes of the shard that can run now. A finished pass is not repeated; an unfinished
   /// one continues after the last document saved.
-  /// @return the results of a run of one shard; nullopt for one of several, whose pass files
-  /// `merge_shards` makes results of.
+  /// @return the results; nullopt if the run has several shards, whose pass files `merge_shards`
+  /// turns into results.
   /// @throws RunError
   std::optional<Results> results(RunMonitor& monitor);
 
@@ -94,14 +94,14 @@ class ShardRun {
   bool is_finished() const { return folder_.is_finished(files_.shard, label_.n_pass); }
   const PassFolder& folder() const { return folder_; }
   /// Removes the pass files, once the results are stored.
-  void remove_files() const { folder_.remove_own(); }
+  void remove_files() const { folder_.remove_files(); }
 
  private:
   bool complete(const Pass& pass, ModelRun& model, const ModelRun& trained, RunMonitor& monitor);
   void run_pass(const Pass& pass, ModelRun& model, const ModelRun& trained, RunMonitor& monitor);
   /// @throws DataError if the first pass of another shard is of another run.
   void check_other_shards() const;
-  bool has_others(int pass, RunMonitor& monitor);
+  bool wait_for_shards(int pass, RunMonitor& monitor);
 
   RunInput input_;
   RunFiles files_;

@@ -21,7 +21,7 @@ std::uint64_t weight_bytes(const ModelDescription& model);
 /// Estimated peak memory of a run, from its shape: the program, the weights, the forward passes,
 /// and each analysis. Weights-only analyses run after the documents, one at a time.
 /// @param weights       bytes of the model's weights.
-/// @param with_control  analyses with a control also run on an untrained model.
+/// @param with_control  analyses with a control also run on a control model.
 std::vector<MemoryPart> run_memory(const RunShape& run, std::uint64_t weights,
                                    const std::vector<const RegisteredAnalysis*>& analyses,
                                    bool with_control);

@@ -9,8 +9,8 @@
 
 namespace headscope {
 
-/// A minimal pair: two token sequences of which a model that can do the task finds the first
-/// likelier. Both begin with `<|endoftext|>`; neither is longer than the context.
+/// A minimal pair: a model that can do the task finds `good` likelier than `bad`. Both begin with
+/// the tokenizer's first token and fit the context.
 struct TaskPair {
   TokenIds good, bad;
   Index n_shared = 0;  ///< tokens both begin with, at least 1

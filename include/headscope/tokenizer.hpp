@@ -29,8 +29,8 @@ struct TokenizerFiles {
 /// if the folder has none. @throws DataError
 std::optional<TokenizerFiles> find_tokenizer_files(const std::string& directory);
 
-/// Reads `tokenizer.json` of a folder, else `vocab.json` or `encoder.json`, `merges.txt` or
-/// `vocab.bpe`, and the added tokens of `tokenizer_config.json` or `added_tokens.json`.
+/// Reads a folder's `tokenizer.json`; else `vocab.json` (or `encoder.json`), `merges.txt` (or
+/// `vocab.bpe`), and added tokens of `tokenizer_config.json` or `added_tokens.json`.
 /// @param path  the folder, or a `tokenizer.json` itself.
 /// @throws DataError naming the file that is missing, cannot be read or is of another kind of
 /// tokenizer.
@@ -93,11 +93,11 @@ class Tokenizer {
   const std::string& sha256() const;
 
   std::size_t size() const;
-  /// Largest number of bytes of a text that one token stands for.
+  /// The most bytes of a text that one token stands for.
   std::size_t longest_token() const;
-  /// Largest number of tokens of a text of n_byte bytes.
+  /// The most tokens that a text of n_byte bytes has.
   std::size_t most_tokens(std::size_t n_byte) const;
-  /// Tokens that may be put before a text: 0 or 1.
+  /// Most tokens that a space before a text adds.
   std::size_t n_prefix() const;
   /// Whether no token joins two words over a space. A text that is cut before a space then has the
   /// tokens of its two parts, if the second part is encoded with `continues`.

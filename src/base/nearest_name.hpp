@@ -5,8 +5,8 @@
 
 namespace headscope {
 
-/// The name most like a mistyped one: the one that it begins, else the one in fewest changes of a
-/// letter (at most a third of them). Empty if none is.
+/// The first name that begins with `typed`, else the one with fewest letters changed: at most a
+/// third of `typed`'s letters, or one. Empty if there is none.
 std::string nearest_name(const std::string& typed, const std::vector<std::string>& names);
 
 /// `; did you mean NAME?`, or `otherwise` where nothing is near.

@@ -11,7 +11,7 @@ struct ThreadCount {
 };
 
 /// OMP_NUM_THREADS if it is set; else the processors that the process may use, wherever OpenMP
-/// binds its threads, and no more than its control group (a container) gives time on.
+/// binds its threads, at most OMP_THREAD_LIMIT and the control group's (container's) limit.
 ThreadCount default_thread_count();
 
 }  // namespace headscope::blas

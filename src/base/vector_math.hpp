@@ -29,9 +29,9 @@ namespace headscope::vector_math {
 /// 1.5 * 2^23: adding it rounds to a whole number and leaves that in the low bits.
 inline constexpr float rounding_shift = 12582912.0F;
 
-/// e^x - 1 for |x| < small_exponent, with the accuracy of x.
 inline constexpr float small_exponent = 0.34F;
 
+/// e^x - 1 for |x| < small_exponent, accurate relative to x.
 [[gnu::always_inline]] inline float small_exponential_change(float x) {
   const float tail =
       0.49999994F + x * (0.16666521F + x * (0.04166839F + x * (0.008368717F + x * 0.0013814598F)));

@@ -11,10 +11,10 @@ namespace headscope {
 /// zero`.
 std::string in_words(std::string name, const std::string& label);
 
-/// The values of a variable of the comparison at each combination of its further labels.
+/// One combination of a variable's further labels, in all runs.
 struct ComparedSlice {
   std::string label;                         ///< empty where there are no further dimensions
-  std::vector<std::vector<std::size_t>> at;  ///< by run: places of the values, row-major by head
+  std::vector<std::vector<std::size_t>> at;  ///< by run: offsets of the values, row-major by head
 };
 /// @throws Error  if the variable does not hold numbers by run.
 std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Variable& variable);

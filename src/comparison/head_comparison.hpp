@@ -10,8 +10,8 @@ namespace headscope {
 /// attention.
 bool is_by_head(const Variable& variable);
 
-/// By run: whether it resampled what the first run did, so that the two are paired: the same
-/// documents of the same corpus, or the same pairs of the same tasks, by the same program and seed.
+/// By run, whether its resamples pair with the first run's: same program and seed, and the same
+/// documents of the same corpus or the same pairs of the same tasks.
 /// @param variable  says what was resampled.
 std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs, const Variable& variable);
 

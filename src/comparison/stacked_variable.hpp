@@ -23,10 +23,10 @@ enum class StackedLabels {
 /// Whether two variables can be stacked: same dimensions in name, type, units and flags.
 bool is_stackable(const Variable& a, const Variable& b);
 
-/// Differences of a stacked variable from the first run, like the variable; with the interval of
-/// each difference where the two runs resampled the same documents or pairs alike, and their
-/// variables have the same labels. The first run's own have no interval.
-/// @param paired  by run: whether it resampled what the first did.
+/// Differences of a stacked variable from the first run, in the same shape. Those of a later run
+/// have intervals if it and the first run resampled the same documents or pairs alike, and their
+/// variables have the same labels.
+/// @param paired  as from paired_runs.
 Variable differences(const Variable& all, const std::vector<RunVariable>& of_runs,
                      const std::vector<bool>& paired);
 

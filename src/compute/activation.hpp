@@ -56,7 +56,7 @@ struct Relu {
   }
 };
 
-/// `take` of the activation's functions.
+/// take(Gelu()) for gelu, and so on.
 template <typename Take>
 auto with_functions(Activation activation, const Take& take) {
   switch (activation) {

@@ -22,11 +22,11 @@ class Activations : public LayerObserver {
                                                     Index n_token) override;
   void observe_layer(const LayerView& view) override;
 
-  /// Whether documents observed from now on leave their projections; gives the memory of earlier
-  /// ones back if not.
+  /// Sets whether projections are kept from the next document on. If not, frees the memory of
+  /// those kept.
   void keep_projections(bool keep);
   bool has_projections() const { return !qkv_.empty() && n_projected_ == n_layer_; }
-  /// As those of ProjectionMemory; if there are projections.
+  /// As in ProjectionMemory; only if has_projections().
   Matrix qkv(Index layer) { return qkv_[layer].matrix(config_.d_qkv(), n_token_); }
   Matrix mlp_pre(Index layer) { return mlp_pre_[layer].matrix(config_.d_in(), n_token_); }
 
@@ -34,8 +34,8 @@ class Activations : public LayerObserver {
   Index n_layer() const { return n_layer_; }
   Index n_token() const { return n_token_; }
 
-  /// The stream entering a layer, or leaving the last one: d_model x n_token. Valid until the next
-  /// document, as the others.
+  /// The stream entering a layer, or leaving the last one: d_model x n_token. All matrices
+  /// are valid until the next document.
   Matrix resid(Index layer) { return stored(resid_[layer]); }
   Matrix resid_mid(Index layer) { return stored(resid_mid_[layer]); }
   /// What the layer's MLP reads: resid_mid, or the stream entering the layer where the residual is

@@ -12,12 +12,11 @@ namespace headscope {
 /// Recomputes patterns in blocks of queries; threads over heads.
 ///
 /// @param qkv   ((n_head + 2 n_group) d_head) x n_column: rows Q | K | V.
-/// @param scale the forward pass's.
+/// @param scale as in causal_attention.
 /// @param dz    (n_head d_head) x n_column.
 /// @param dqkv  shaped as qkv, overwritten.
-/// @param products  Keeps the gradients of keys and values by head, 2 n_head d_head x n_column,
-/// where
-///                  heads share them. OpenBLAS multiplies sequences of fewer than 128 queries.
+/// @param products  OpenBLAS multiplies sequences of fewer than 128 queries. If heads share keys
+///                  and values, its scratch keeps 2 n_head d_head x n_column gradients.
 void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
                                std::span<const SequenceBatch::Sequence> sequences,
                                blas::ConstView dz, blas::View dqkv, const Products& products);

@@ -43,8 +43,8 @@ struct HeadRows {
 SequenceInputs sequence_inputs(blas::ConstView columns, const HeadRows& rows, double scale,
                                Index head, const SequenceBatch::Sequence& sequence);
 
-/// Queries of one block: their scores for all keys stay in the second-level cache, and a causal
-/// mask wastes only half a block. @param packs  Products::packs.
+/// The number of queries in a block: scores for all keys stay in the second-level cache, and a
+/// causal mask wastes only half a block. @param packs  Products::packs.
 Index queries_at_once(bool packs);
 inline constexpr Index most_queries_at_once = 64;
 
@@ -56,8 +56,7 @@ class SequencePattern {
   void set(const SequenceInputs& inputs, const Products& products);
 
   /// The pattern of queries first .. first + count - 1.
-  /// @param pattern  (n_prefix + first + count) x count, overwritten: keys of the prefix, then
-  /// those of
+  /// @param pattern  (n_prefix + first + count) x count, overwritten: keys of the prefix, then of
   ///                 the sequence; zero for keys after the query.
   void compute(Index first, Index count, blas::View pattern);
 
@@ -71,10 +70,9 @@ class SequencePattern {
 /// Causal self-attention of the sequences of a batch; threads over heads and sequences, or over
 /// blocks of queries if there is only one sequence.
 ///
-/// @param qkv         ((n_head + 2 n_group) d_head) x (n_column n_copy): rows Q | K | V, where
-/// heads
-///                    may share keys and values; copies of the batch, with activations of their
-///                    own, side by side.
+/// @param qkv         ((n_head + 2 n_group) d_head) x (n_column n_copy): rows Q | K | V; heads
+///                    may share keys and values. Copies of the batch, with different values, lie
+///                    side by side.
 /// @param scale       scores are q.k * scale (ModelConfig::score_scale).
 /// @param sequences   of the batch.
 /// @param n_copy      number of copies.

@@ -18,10 +18,10 @@ inline constexpr Index vocabulary_chunk = 1024;
 /// variants.
 ///
 /// @param mean_unembedding  d_model, the unembedding's mean over the vocabulary.
-/// @param differences  products of the differences of logits.
-/// @param passes       products of the clean logits.
+/// @param differences  multiplies for d.
+/// @param passes       multiplies for the clean logits.
 /// @param normalized   d_model x n_column, ln_f of the clean stream.
-/// @param D            d_model x (n_column n_variant), differences of the same.
+/// @param D            d_model x (n_column n_variant), variant minus clean.
 /// @param clean        losses of the predictions.
 /// @param predictions  at least one from each column.
 /// @return             one per variant, in the order of the predictions.
@@ -38,7 +38,7 @@ void replace_losses(const Model& model, const Products& passes, blas::ConstView 
                     blas::ConstView D, std::span<const SequenceBatch::Prediction> predictions,
                     const std::vector<Index>& which, TokenLoss& loss);
 
-/// Bytes of its work space for at most `n_column` columns of D. @param engine  of the differences.
+/// Bytes that losses_of_differences uses. @param n_column  most columns of D. @param engine  for d.
 std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column, int n_thread,
                                     Engine engine);
 

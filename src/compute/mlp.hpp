@@ -12,7 +12,7 @@ namespace headscope {
 ///   pre = W_in x,   hidden = activation(pre + b_in),   output = W_out hidden + b_out
 ///
 /// In a gated MLP the rows of pre are gate | up, and hidden = activation(gate) * up, each with its
-/// part of b_in. A model without biases has none. Cheap to make: it refers to config and weights,
+/// part of b_in. Biases may be empty. Cheap to make: it refers to config and weights,
 /// which must outlive it.
 class Mlp {
  public:
@@ -57,8 +57,8 @@ class Mlp {
 class MlpDifference {
  public:
   /// @param clean        what the norm reads, d_model x n_column. Must outlive the differences.
-  /// @param differences  of the weights by D.
-  /// @param passes       of the clean pass.
+  /// @param differences  multiplies D.
+  /// @param passes       multiplies clean values.
   void set(const Norm& norm, const Mlp& mlp, blas::ConstView clean, const Products& differences,
            const Products& passes);
 

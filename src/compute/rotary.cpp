@@ -53,14 +53,14 @@ HEADSCOPE_VECTORISED void turn_head(const float* cosines, const float* sines, fl
 
 }  // namespace
 
-void turn(const ModelConfig& config, std::span<const SequenceBatch::Sequence> sequences, Turn which,
-          blas::View rows, Scratch& scratch) {
+void turn(const ModelConfig& config, std::span<const SequenceBatch::Sequence> sequences,
+          Turn direction, blas::View rows, Scratch& scratch) {
   const std::vector<double> rates = config.rotary_rates();
   if (rates.empty() || sequences.empty()) return;
   const std::vector<Index> positions = positions_of(sequences);
   auto& table = scratch.shared<RotaryTable>();
   table.prepare(rates, *std::ranges::max_element(positions) + 1);
-  const float sign = which == Turn::forward ? 1 : -1;
+  const float sign = direction == Turn::forward ? 1 : -1;
   const Index d_head = config.d_head();
   for_each_column(rows.n_row, rows.n_col, [&](Index c) {
     const Index position = positions[c % positions.size()];

@@ -9,6 +9,8 @@
 
 namespace headscope {
 
+enum class Turn { forward, back };
+
 /// Turns queries or keys by their positions, in place; leaves a model without rotary positions
 /// alone. With d = d_rotary(), dimension i of each head turns with dimension i + d / 2:
 ///
@@ -17,15 +19,13 @@ namespace headscope {
 ///
 /// Turning is linear, so differences turn like values; gradients turn back.
 ///
-/// @param rows       (number of heads d_head) x (n_column n_copy): heads one below the other;
-/// copies
-///                   of a batch side by side.
+/// @param rows       (number of heads d_head) x (n_column n_copy): heads one below the other,
+///                   copies of a batch side by side.
 /// @param sequences  of the batch.
 /// @param scratch    keeps the table of sines and cosines.
 /// Source: Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding".
-enum class Turn { forward, back };
-void turn(const ModelConfig& config, std::span<const SequenceBatch::Sequence> sequences, Turn which,
-          blas::View rows, Scratch& scratch);
+void turn(const ModelConfig& config, std::span<const SequenceBatch::Sequence> sequences,
+          Turn direction, blas::View rows, Scratch& scratch);
 
 /// Bytes of the table for sequences of at most n_token tokens.
 std::uint64_t turn_bytes(const ModelConfig& config, Index n_token);

@@ -17,12 +17,12 @@ namespace headscope {
 ///
 ///   ln(1 + sum over all entries of p_v (e^d_v - 1 - d_v)) - d_target.
 ///
-/// The mean needs the tail, all but the most probable entries and the column's targets, as one
-/// vector of the stream. The sum takes the probable entries exactly, and estimates the rest without
-/// bias from entries of the tail drawn by their probability, at even steps of its cumulative sum
-/// from a random beginning. The same entries serve all variants. A loss that entries not drawn may
-/// decide, because a logit that was drawn rises by more than 2, is computed from all. Losses that
-/// are kept are then low by what undrawn entries of such a rise would have added.
+/// The most probable entries and the column's targets count as probable, all others are the tail.
+/// The mean is exact: for the tail it needs only the sum of p_v W_v, one vector. The sum is exact
+/// over probable entries. Over the tail it is estimated without bias from entries drawn by their
+/// probability, at even steps of the cumulative sum from a random start, once for all variants. If
+/// a drawn logit rises by more than 2, the loss is computed from all entries. Else the loss lacks
+/// what undrawn entries with such a rise would have added.
 class VocabularyDraw {
  public:
   struct Column {

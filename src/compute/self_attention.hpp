@@ -18,7 +18,7 @@ namespace headscope {
 ///   mix       z = V softmax(K' Q scale) of each head, causal
 ///   write     output = W_O z + b_O
 ///
-/// Heads of a group share keys and values. A model without biases has none. Cheap to make: it
+/// Heads of a group share keys and values. Biases may be empty. Cheap to make: it
 /// refers to the model, which must outlive it.
 class Attention {
  public:
@@ -80,8 +80,8 @@ class AttentionDifference {
  public:
   /// @param clean        what the norm reads, d_model x n_column. It and the sequences must outlive
   ///                     the differences.
-  /// @param differences  of the weights by D.
-  /// @param passes       of the clean pass, and of keys and values.
+  /// @param differences  multiplies D by weights.
+  /// @param passes       multiplies clean values; also by keys and values.
   void set(const Norm& norm, const Attention& attention, Attention::Sequences sequences,
            blas::ConstView clean, const Products& differences, const Products& passes);
 

@@ -15,14 +15,14 @@ namespace headscope {
 /// @param unembedding  d_model x d_vocab.
 /// @param b_U          d_vocab, or empty.
 /// @param targets      n token ids.
-/// @param logits       products of the logits.
+/// @param logits       computes the logits.
 /// @throws ShapeError  if counts differ or a target is not below d_vocab.
 TokenLoss token_loss(blas::ConstView normalized, const Matrix& unembedding, const Vector& b_U,
                      std::span<const TokenId> targets, const Products& logits);
 
 /// token_loss and its gradient, in one sweep over the vocabulary.
 ///
-/// @param backward  products of the gradient.
+/// @param backward  computes the gradient.
 /// @param gradient  d_model x n, overwritten: d nll[t] / d normalized[:, t] for each token
 ///                  separately.
 /// Memory: one copy of `gradient` and one chunk of logits per thread, for at most 1024 tokens at a

@@ -39,12 +39,12 @@ struct ZRows {
   auto operator<=>(const ZRows&) const = default;
 };
 
-/// From the first head that a change replaces in the layer where it starts to the last. None for a
-/// mask that keeps all heads: it starts after the last layer.
+/// Rows of the first to the last head that a change replaces in the layer where it starts. None
+/// for a mask that keeps all heads: it starts after the last layer.
 ZRows replaced_rows(const VariantChange& change, const ModelConfig& config);
 
 /// dz = replacement - clean z in the rows of the heads replaced in a layer.
-/// @param rows  of z, among which those are; dz has these.
+/// @param rows  of z that dz holds, with all such heads.
 void replace_heads(const VariantChange& change, Index layer, const ModelConfig& config,
                    const Matrix& clean_z, ZRows rows, blas::View dz);
 

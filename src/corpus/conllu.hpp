@@ -16,7 +16,7 @@
 /// Source: Universal Dependencies, "CoNLL-U Format", version 2.
 namespace headscope::conllu {
 
-/// A token line with a whole-number id; `_` reads as empty except in FORM.
+/// A token line with a whole-number id; `_` reads as empty, except FORM `_` and its LEMMA.
 struct Word {
   std::string form, lemma, upos, xpos;
   std::vector<std::pair<std::string, std::string>> features;
@@ -79,7 +79,7 @@ class Reader {
   std::vector<std::pair<std::string, std::size_t>> heads_;
 };
 
-/// Whether a line is a word of CoNLL-U: ten columns, the first a number.
+/// Whether a line is a token of CoNLL-U: ten columns, the first an id.
 bool is_word_line(std::string_view line);
 
 /// The part of a relation or any value before the first `:`.

@@ -35,17 +35,16 @@ class MentionReader {
  public:
   using Heads = std::vector<std::optional<Index>>;
 
-  /// @param is_whole  whether the nodes are a whole document, where every bracket must be matched;
-  /// if
-  ///               not, mentions that extend beyond the nodes are left out without error.
+  /// @param is_whole  true: the nodes are a document, where every bracket must be matched. false:
+  ///                  mentions that extend beyond the nodes are left out without error.
   MentionReader(std::string file, EntityFields fields, bool is_whole);
 
   /// Takes the next node.
   /// @param word    index of the word in the document; none for an empty node.
   /// @param entity  value of `Entity=`, empty when there is none.
   /// @param line    for errors.
-  /// @throws DataError if the value is not in bracket notation or closes a mention that is not
-  /// open.
+  /// @throws DataError if the value is not in bracket notation or, with is_whole, closes a mention
+  /// that is not open.
   void add(std::optional<Index> word, std::string_view entity, std::size_t line);
 
   /// The mentions in order of their first word (then of their brackets).
@@ -56,8 +55,8 @@ class MentionReader {
   /// them. Mentions of empty nodes alone are left out.
   ///
   /// @param heads  the syntactic head of each word of the document.
-  /// @throws DataError on a bracket left open, a missing part or a head position outside the
-  /// mention.
+  /// @throws DataError on a head position outside the mention; with is_whole also on a bracket left
+  /// open or a missing part.
   std::vector<Mention> finish(const Heads& heads);
 
  private:

@@ -22,8 +22,8 @@ struct NormalizedText {
 /// The changes that a tokenizer makes to a text before it splits it.
 class Normalizer {
  public:
-  /// Puts `text` before a text, or only before one that does not begin with it, or that begins the
-  /// document.
+  /// Puts `text` before a text; if_missing: unless the text begins with it; first_alone: only if
+  /// the text begins the document.
   struct Prepend {
     std::string text;
     bool if_missing = false, first_alone = false;

@@ -35,7 +35,7 @@ struct Tokenizer::Data {
   /// A text, or its normal form, and where it stands.
   struct Text {
     std::string_view bytes, well_formed;
-    std::size_t offset = 0;  // in the text that the spans are of
+    std::size_t offset = 0;  // of `bytes` in the encoded text
     Normalizer::Place place;
 
     Text part(ByteSpan span) const {
@@ -50,7 +50,7 @@ struct Tokenizer::Data {
   /// Encodes the normal form of a text by `encode`; spans are those of the text.
   void encode_normalized(const Normalizer& normalizer, const Text& text, Encoding& encoding,
                          void (Data::*encode)(const Text&, Encoding&) const) const;
-  /// Encodes a text without tokens that are searched for in texts as they are.
+  /// Encodes a text between added tokens of the unnormalised text.
   void encode_section(const Text& text, Encoding& encoding) const;
   /// Encodes a text without added tokens.
   void encode_unadded(const Text& text, Encoding& encoding) const;
@@ -58,8 +58,8 @@ struct Tokenizer::Data {
   void split(const Text& text, std::size_t step, Encoding& encoding) const;
   /// Encodes a part that nothing splits further.
   void encode_part(const Text& part, Encoding& encoding) const;
-  /// Appends the tokens that merging a part begins with. A byte that is dropped belongs to the
-  /// token before it, else to the one after it.
+  /// Appends a part's tokens before merging. A dropped byte counts to the token before it, or, at
+  /// the beginning, to the next one.
   void append_symbols(std::string_view part, TokenIds& tokens,
                       std::vector<std::uint32_t>& lengths) const;
   void add_entry(const VocabularyEntry& entry);

@@ -21,10 +21,10 @@ struct SplitStep {
   bool keeps_matches = true, keeps_gaps = true;   ///< else they are dropped
 };
 
-/// How a tokenizer reads a text, but for its vocabulary and merges. Without anything: GPT-2's.
+/// How a tokenizer reads a text, apart from vocabulary and merges. The defaults are GPT-2's.
 ///
-/// Between added tokens that are searched for in the text as it is, a text is normalised; between
-/// those searched for in the normalised text its spaces are marked, and it is split.
+/// Added tokens are found in the text; what is between them is normalised. Further added tokens
+/// are found in the normal form; what is between these gets its spaces marked, and is split.
 struct TokenizerSettings {
   Normalizer normalizer, marking;
   std::vector<SplitStep> splits{SplitStep{}};

@@ -41,8 +41,8 @@ struct Page;
 struct Axis {
   std::string title;
   std::string ticks = "autofreq";      ///< as `set xtics` takes them
-  bool named = false;                  ///< has its own labels, shown on every panel
-  bool outer = false;                  ///< labels are shown at the outer panels alone
+  bool named = false;                  ///< labels on every panel, unless `outer`
+  bool outer = false;                  ///< labels only at the outer panels
   double extent = 0;                   ///< pixels the tick labels take across the axis
   std::string format = number_format;  ///< of numbers
 };
@@ -139,8 +139,8 @@ struct Page {
   double row_gap() const;
 };
 
-/// The page that `lay_out` makes with panels as wide as fit in a width, the first argument; panels
-/// may be narrower. The page's width is `width`.
+/// Calls `lay_out(room)` with ever less room for the panels, in pixels, until its page is at most
+/// `width` wide. The page then gets this width.
 template <typename LayOut>
 Page fitted(double width, const LayOut& lay_out) {
   double room = width;
@@ -187,9 +187,9 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap);
 FigureScript chart_script(const Figure& figure, const Chart& chart);
 FigureScript graph_script(const Figure& figure, const Graph& graph);
 
-/// By edge, the rows by which its quadratic curve is drawn upwards, or of bands the columns by
-/// which it is drawn to the right: the curve's control point lies so far from the middle of its
-/// ends. Edges between the same nodes lie apart.
+/// By edge, how far the control point of its quadratic curve lies from the middle of its ends: in
+/// rows upwards, or with `Graph::bands` in columns to the right. Edges between the same nodes get
+/// different values.
 std::vector<double> graph_rises(const Graph& graph);
 
 }  // namespace headscope

@@ -31,8 +31,8 @@ using Attribute = std::variant<std::string, std::int64_t, double, std::vector<st
 /// Whether NaN and infinity are errors.
 enum class Finite { required, optional };
 
-/// Whether a file that carries a digest is read whole when it is opened, to compare them. Without
-/// it, HDF5's own checksums tell damage of numbers and structures, but not of text.
+/// Whether opening a file reads all of it to check its digest, if it has one. HDF5's checksums
+/// alone show damage of numbers and structures, but not of text.
 enum class Digest { checked, ignored };
 
 /// An HDF5 file open for reading.

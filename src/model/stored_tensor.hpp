@@ -24,10 +24,10 @@ enum class FileOrder {
 /// How files of the architecture hold a tensor.
 FileOrder file_order(const TensorSpec& spec, const ModelConfig& config);
 
-/// Whether the file's values are the member's, in the same order.
+/// Whether file and member hold the same values in one order.
 bool is_as_in_memory(const TensorSpec& spec, const ModelConfig& config, Index layer);
 
-/// Puts what a file holds of a tensor in its places of the member. Sets nothing else.
+/// Copies a tensor's stored values to their places in the member. Sets nothing else.
 /// @param stored  row-major, spec.stored_shape(config, layer).
 /// @param values  of the member, tensor_values.
 void spread_stored(std::span<const float> stored, const TensorSpec& spec, const ModelConfig& config,

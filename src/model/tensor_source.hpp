@@ -38,7 +38,7 @@ class TensorSource {
 };
 
 /// Opens HDF5 or safetensors, told apart by their first bytes, or an index of safetensors shards.
-/// @param file  not a folder.
+/// @param path  not a folder.
 /// @throws DataError if the file is missing, empty, damaged or none of these.
 std::unique_ptr<TensorSource> open_tensor_source(const std::string& path,
                                                  hdf5::Digest digest = hdf5::Digest::checked);

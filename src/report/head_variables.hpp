@@ -16,12 +16,12 @@ struct HeadSlice {
   std::vector<double> values, low, high;
 };
 
-/// Combinations of further labels from which on a variable by head is left to its own table: the
-/// types of heads and the word classes have fewer, relations and words more.
+/// A variable by head with more combinations of further labels is only in a table of its own: head
+/// types and word classes have fewer, relations and words more.
 inline constexpr std::size_t most_head_slices = 24;
 
-/// Combinations of labels that a number by layer and head has beside these; 0 for any other
-/// variable.
+/// The combinations of a variable's labels other than layer and head. 0 for text, and for a
+/// variable not by layer and head.
 std::size_t n_head_slice(const ResultsGroup& group, const Variable& variable,
                          const HeadShape& shape);
 

@@ -38,7 +38,7 @@ std::vector<Finding> first_sentences(const ReportContent& content);
 /// What a group's section says: its first sentence, then the rest.
 struct SectionText {
   std::string found;
-  std::vector<Finding> findings;        ///< without a headline they stand at the top of the report
+  std::vector<Finding> findings;        ///< empty without a headline: see first_sentences
   std::vector<std::string> paragraphs;  ///< of the summary stored with the results
 };
 SectionText section_text(const ReportContent& content, const ResultsGroup& group);
@@ -64,7 +64,7 @@ std::string claims_section(const ReportContent& content);
 std::string group_anchor(const std::string& group);
 std::string variable_anchor(const std::string& group, const std::string& variable);
 
-/// Whether a group describes the untrained model beside the one that was run.
+/// Whether a group describes an untrained control model.
 bool is_control(const ResultsGroup& group);
 std::string group_title(const ResultsGroup& group);
 

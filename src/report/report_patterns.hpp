@@ -12,8 +12,8 @@ namespace headscope {
 /// round(255 sqrt(w / largest)), matrix by matrix, query by query, keys 0 .. query. `largest` is
 /// each matrix's largest weight; empty where weights are probabilities, whose scale ends at 1.
 ///
-/// Documents and tokens are limited so that all patterns together fit in `most_pattern_bytes`, with
-/// at least `least_pattern_tokens` tokens of each document but the first.
+/// Tokens per document are limited so that all patterns fit in `most_pattern_bytes`. A further
+/// document is left out if that limit would be below `least_pattern_tokens`.
 /// Attention is causal, so leaving out later tokens changes nothing.
 nlohmann::json pattern_documents(const Results& results, const HeadShape& shape);
 

@@ -39,8 +39,8 @@ std::optional<EngineRecord> read_engine_record(const std::string& folder);
 
 /// Writes the record into a run's folder, replacing an earlier one.
 void write_engine_record(const std::string& folder, const EngineRecord& record);
-/// Writes the record whole unless the folder has one, and returns the folder's, of which there is
-/// only ever one however many processes do this at once.
+/// Writes the record unless the folder has one. @return the folder's record: the same for all
+/// processes that call this at once.
 EngineRecord keep_first_engine_record(const std::string& folder, const EngineRecord& record);
 
 }  // namespace headscope

@@ -37,11 +37,11 @@ class ModelRun {
   std::uint64_t n_piece(const Pass& pass, std::uint64_t item) const;
   /// What most of the pass's time goes into: `ablating heads`.
   std::string phase(const Pass& pass) const;
-  /// Estimated cost of a piece of this item: the tokens of as much work in forward passes.
+  /// Estimated cost of a piece of this item, in units of one token's forward pass.
   double cost(const Pass& pass, std::uint64_t item) const;
 
   /// Begins a pass; the statistics of earlier passes must be complete.
-  /// @param earlier  holds these: this object, or the trained model's for a control.
+  /// @param earlier  holds them: this object, or for a control the trained model.
   void begin_pass(const Pass& pass, const ModelRun& earlier);
   /// Runs a piece of an item. @return the number of tokens run.
   std::uint64_t run_piece(const Pass& pass, std::uint64_t item, std::uint64_t index);

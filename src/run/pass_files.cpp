@@ -234,7 +234,7 @@ void PassFolder::write(const std::string& path, int pass, std::uint64_t n_done,
   save_statistics(texts_of(label), statistics, path);
 }
 
-void PassFolder::remove_own() const {
+void PassFolder::remove_files() const {
   for (int pass = 1; pass <= label_.n_pass; ++pass) {
     remove_statistics(finished_path(label_.shard, pass));
     remove_statistics(saved_path(pass));

@@ -22,9 +22,9 @@ struct Pass {
   std::shared_ptr<const std::vector<std::uint64_t>> documents = {};  ///< of the corpus; null: all
 };
 
-/// The passes of a run. First come those over the corpus; an analysis with fewer of them than the
-/// others runs in the last ones: all share the last pass. Then come the passes of each analysis of
-/// tasks, then a pass for each control model, of each analysis's `control_pass` alone.
+/// The passes of a run. First those over the corpus; an analysis with fewer passes starts later, so
+/// that all share the last pass. Then the passes of each analysis of tasks. Then one pass for each
+/// control model, in which analyses run only their `control_pass`.
 std::vector<Pass> plan_passes(const RunInput& input);
 
 /// Whether the control model of this number, from 1, is untrained; else its weights are permuted.

@@ -196,7 +196,7 @@ bool ShardRun::complete(const Pass& pass, ModelRun& model, const ModelRun& train
     if (!is_last_of_shard) merge(model.statistics(), finished.statistics);
   }
   if (is_last_of_shard || files_.n_shard == 1) return true;
-  if (!has_others(pass.number, monitor)) return false;
+  if (!wait_for_shards(pass.number, monitor)) return false;
   for (int shard = 1; shard <= files_.n_shard; ++shard) {
     if (shard == files_.shard) continue;
     merge(model.statistics(), folder_.read_finished(shard, pass.number).statistics);
@@ -247,7 +247,7 @@ void ShardRun::run_pass(const Pass& pass, ModelRun& model, const ModelRun& train
 }
 
 /// @return false if other shards lack the pass and are not waited for.
-bool ShardRun::has_others(int pass, RunMonitor& monitor) {
+bool ShardRun::wait_for_shards(int pass, RunMonitor& monitor) {
   std::vector<int> missing = folder_.unfinished_shards(pass);
   if (missing.empty()) return true;
   const std::string number = std::to_string(pass);

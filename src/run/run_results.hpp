@@ -5,7 +5,7 @@
 
 namespace headscope {
 
-/// The groups, of which the analysis's own gets its title.
+/// The groups. The one with `info.name` gets `info.title`.
 std::vector<ResultsGroup> titled(std::vector<ResultsGroup> groups, const AnalysisInfo& info);
 
 /// What remains of a control model once its statistics are complete.

@@ -43,7 +43,7 @@ inline constexpr const char* example_attended = "example_attended";
 inline constexpr const char* example_lowered = "example_lowered";
 
 /// The group `classification/examples`: for each head and each of its types up to most_found cases
-/// it finds and most_missed that it misses, each of another sentence where there are enough.
+/// it finds and most_missed that it misses, never two of one sentence.
 /// Nothing if there are none.
 /// @param group  classification's, with types.
 std::optional<ResultsGroup> examples_group(const HeadTypeList& types, const Statistics& statistics,

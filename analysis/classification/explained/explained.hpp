@@ -16,9 +16,9 @@
 ///   explained = 1 - (L_B - L) / (L_mean - L)
 ///
 /// 1: the head does exactly what its label says; 0: the label is worth no more than the head's mean
-/// output. Its control is the same with another type's place, at the queries for which the label
-/// names a place. Beside it, attention is replaced at these queries alone and kept at all others,
-/// so that the label does not answer for what the head does at tokens where it names no place.
+/// output. The control is the same share with another type's place, at the queries for which the
+/// label names a place. A third share (explained_where_said) replaces attention at these queries
+/// alone and keeps it at all others, about which the label says nothing.
 namespace headscope {
 
 /// Kinds of loss: of the model as it is, with the head's mean output, with its attention on the
@@ -96,15 +96,15 @@ enum LabelVerdict { not_measured, unexplained, explained };
 
 /// The name of the sums of losses, of dimensions block and ExplainedLoss.
 std::string explained_loss_name(const std::string& type, Index head_index);
-/// The name of the sums of the head's attention to its label's place and of the queries for which
-/// there is one.
+/// The name of two sums: the head's attention to its label's place, and the queries that have such
+/// a place.
 std::string place_mass_name(const std::string& type, Index head_index);
 /// Names of the sums, by block, of predicted tokens and of documents.
 inline constexpr const char* explained_token_count = "explained_token";
 inline constexpr const char* explained_document_count = "explained_document";
 
-/// The place of another type that the head is not of: the first that fits of the type's rivals, the
-/// previous token, the query itself, position 0.
+/// The control of a label: the first place of a type that the head does not have, among the type's
+/// rivals, the previous token, the query, position 0.
 /// @param types  all.
 Place control_place(const HeadTypeList& types, const HeadType& type, const ResultsGroup& group,
                     Index head_index);

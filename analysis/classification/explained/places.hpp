@@ -39,15 +39,15 @@ Place nearest_punctuation();
 Place nearest_of_class(Index word_class);
 /// The tokens of the nearest word of the class before the query's word.
 Place nearest_word_before(Index word_class);
-/// The tokens of the arc's other end, for the tokens of its later word.
+/// For tokens of the arc's later word: the tokens of its earlier word.
 Place arc_end(const std::string& relation, ArcDirection direction);
-/// The tokens of the head word of the nearest antecedent, for those of a later mention's head word.
+/// For tokens of a later mention's head word: the tokens of the nearest antecedent's head word.
 Place nearest_antecedent();
 /// The last earlier copy of the query.
 Place last_copy();
-/// The token after the last copy that is followed by a token before the query.
+/// The token after the query's last copy before position query - 1.
 Place after_last_copy();
-/// The last of the rarest token.
+/// The latest occurrence of the rarest token so far.
 Place rarest_token();
 Place first_position();
 

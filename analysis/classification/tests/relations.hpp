@@ -40,9 +40,8 @@ struct RelationTest {
   arma::rowvec heldout_baseline;             ///< weighting; of the best rule under each
   arma::mat heldout_accuracy;                ///< head_index x weighting
 
-  /// Per head; one-sided paired t over odd documents of the head's hits minus those of the rule,
-  /// and its q-value; the same with the best offset for the rule. NaN if the relation is not
-  /// tested.
+  /// Per head: p by a one-sided paired t-test over odd documents of its hits minus those of `rule`,
+  /// and the q-value; offset_p, offset_q: minus those of the best offset. NaN if not tested.
   std::vector<double> p, q, offset_p, offset_q;
 };
 

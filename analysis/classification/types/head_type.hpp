@@ -62,8 +62,8 @@ struct TypeScores {
   std::function<bool(Index head_index)> is_significant = [](Index) { return true; };
   /// A further condition, as a margin; a rule with one has the smaller margin of both.
   ByHead second_margin = nullptr;
-  /// By which of several a head comes closest to the rule: an offset, a relation. Types with
-  /// nothing to choose have none.
+  /// The offset or relation with which a head comes closest to the rule; none for types without
+  /// such a choice.
   std::function<Index(Index head_index)> choice = nullptr;
 
   double margin(Index head_index, Index weighting) const;
@@ -90,8 +90,8 @@ struct HeadType {
   int claim_part = 0;
 
   std::function<TypeScores(const Measured&)> scores;
-  /// Whether the score must also reach that of PermutedScores: a type whose baseline exchanges
-  /// tokens, which a head that only reads embeddings may beat.
+  /// Whether the score must also reach PermutedScores, because a head that only reads embeddings
+  /// may beat a baseline that exchanges tokens.
   bool beats_permuted = false;
   /// Why the corpus cannot test the type, in words; empty if it can.
   /// @param is_scored  whether any head has a margin.
@@ -103,7 +103,7 @@ struct HeadType {
 
   /// Adds variables of this type alone.
   std::function<void(const Measured&, const MeasuredType&, ResultsGroup&)> add_variables = nullptr;
-  /// By what a head is of the type, from these variables: the one it claims first.
+  /// What makes a head one of the type, e.g. offsets; the claimed one first.
   OfHead<std::vector<Index>> choices = nullptr;
   /// A choice in words: `offset 1`, `det → head (45 held-out arcs)`.
   std::function<std::string(const ResultsGroup&, Index choice)> choice_text = nullptr;

@@ -4,8 +4,8 @@
 
 #include "scores/pattern.hpp"
 
-/// What the corpus would show of a head that is just of a type: the probability that a type's
-/// significance test finds one head whose score lies at the threshold, if it is the only one,
+/// Power of a type's significance test: the probability that it finds one head whose score lies at
+/// the threshold, if no other head is of the type,
 ///
 ///   P(T > t(1 - 0.05/m) - gain/SE),  T ~ Student's t over the odd documents that have a case,
 ///
@@ -13,7 +13,7 @@
 /// standard error of the score minus its baseline, the median over heads.
 namespace headscope {
 
-/// Power from which on a test that finds no head says that there is none.
+/// Least power at which finding no head shows that there is none.
 inline constexpr double least_power = 0.8;
 
 /// Probability that a one-sided test of this level finds an effect; NaN for an unknown error.

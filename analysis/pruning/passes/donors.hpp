@@ -37,7 +37,7 @@ class DonorZ {
 
   /// Donors of a position; 0 if no other document was ablated.
   std::size_t size() const { return z_.size(); }
-  /// d_z x n_token, what donor `donor` writes in a layer.
+  /// d_z x n_token, replacement `donor` of a layer's z.
   const Matrix& z(std::size_t donor, Index layer) const { return z_[donor][layer]; }
   /// Mean over donors of z.g, g the gradient by the piece's z: n_head x n_token. Empty without
   /// donors.

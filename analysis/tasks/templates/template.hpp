@@ -80,8 +80,8 @@ struct PairSelection {
   bool one_length = false;  ///< all sides of all pairs have the same number of tokens
 };
 
-/// Different pairs in random order; those of one length are of the length of which enough are found
-/// first.
+/// Different pairs in random order. Pairs of one length have the length that is first found often
+/// enough.
 /// @throws DataError if the tokenizer has too few of the words.
 /// @throws OptionError if 1,000 draws, and ten more for each pair found, give no new one.
 std::vector<TemplatePair> template_pairs(const TaskTemplate& task, const Tokenizer& tokenizer,

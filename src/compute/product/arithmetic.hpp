@@ -8,7 +8,7 @@
 namespace headscope {
 
 /// One operand of a product, packed by an Arithmetic: columns of activations or outputs of weights,
-/// each with `n_in` numbers. Missing columns or outputs of the last block are undefined.
+/// each with `n_in` numbers. In the last block, missing outputs are zero, columns undefined.
 struct Operand {
   Index n_in = 0, count = 0;
   CacheLines<std::uint16_t> words;

@@ -16,16 +16,16 @@ enum class Bfloat16Kernel {
 const std::vector<Bfloat16Kernel>& bfloat16_kernels();
 
 /// Products of numbers that are held as sums of bfloat16, a type that AMX multiplies many times as
-/// fast as float32: x = high + middle + low, each the rest rounded to nearest: the first is within
-/// 2^-9 of x, two are within 2^-18, three are x. All sums are float32. The instructions take
+/// fast as float32: x = high + middle + low, each part rounding what is left. One part is within
+/// 2^-9 of x, two within 2^-18, three are exact. All sums are float32. The instructions take
 /// denormal parts for zero, so that numbers below 2^-110 lose their low parts; an infinite number
 /// of several parts gives NaN.
 ///
 /// With one part, the product of the parts; with two, without the product of the low parts: within
 /// 3 * 2^-18 of |W| |X|; with three, the six products that matter: as exact as float32.
 ///
-/// Loading tiles takes longer than multiplying them. Here a part that is loaded meets all parts of
-/// the other operand that it has to; a library's products of bfloat16, one for each pair of parts,
+/// Loading tiles takes longer than multiplying them. Here a loaded part is multiplied by all parts
+/// of the other operand it needs; a library's products of bfloat16, one for each pair of parts,
 /// would load both anew each time (bench/README.md has the speeds).
 class Bfloat16Sums : public Arithmetic {
  public:

@@ -68,7 +68,7 @@ struct Product {
   }
 };
 
-// Start of one of `n_block` nearly equal aligned blocks of [0, count).
+// Where a block starts if [0, count) is cut into `n_block` nearly equal aligned ones.
 Index block_start(Index block, Index n_block, Index count) {
   if (block == n_block) return count;
   const Index exact = count * block / n_block;

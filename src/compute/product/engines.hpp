@@ -11,9 +11,9 @@ namespace headscope {
 struct EngineEntry {
   Engine engine;
   const char* name;     ///< as `engine_name` gives it
-  Precision precision;  ///< the strictest that it keeps
-  /// Ablations that change the losses by at most this multiple of a typical change are as exact as
-  /// Precision::high asks.
+  Precision precision;  ///< the strictest one it meets
+  /// Meets Precision::high for ablations that change the losses by at most this multiple of a
+  /// typical change.
   double high_up_to;
   /// What rounded operands add to u . v, as a share of |u| |v|: a bound.
   double rounding;

@@ -7,8 +7,8 @@
 /// The layout of operands of 16-bit integers, and the kernels that multiply them, one file for each
 /// instruction set.
 ///
-/// A column's inputs lie side by side. Outputs lie 16 by 16; of these, two inputs of an output side
-/// by side, then those of the next output. An odd number of inputs is padded with a zero. Each
+/// A column's inputs lie side by side. Outputs lie in blocks of 16: inputs 0 and 1
+/// of each output, then inputs 2 and 3 of each. An odd number of inputs is padded with a zero. Each
 /// column and output has one scale for each group of `group` inputs: a group's product is a 32-bit
 /// integer times both scales. Scales of outputs lie 16 by 16 too.
 namespace headscope::int16 {

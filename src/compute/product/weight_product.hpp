@@ -8,7 +8,7 @@
 
 namespace headscope {
 
-/// The products of one engine, with the memory that they reuse.
+/// Multiplies matrices by one engine, in memory that it reuses.
 class Products {
  public:
   Products(Engine engine, Scratch& scratch)

@@ -28,7 +28,7 @@ struct ConfigField {
 /// line in `architectures()`.
 struct Architecture {
   std::string_view title;  ///< in messages: `GPT-2`
-  /// What a config means that lacks a field; its `architecture` is Hugging Face's `model_type`.
+  /// Values of fields that a config lacks; `architecture` is Hugging Face's `model_type`.
   ModelConfig defaults = {};
   /// A later field of the same member is an older name, read where the first one is not there.
   std::vector<ConfigField> fields;
@@ -38,9 +38,9 @@ struct Architecture {
   std::vector<std::string_view> buffers;
   /// Whether files hold the layers' matrices out x in, as PyTorch's nn.Linear does.
   bool linear = true;
-  /// Whether W_O and W_out of an untrained model are smaller by the root of 2 n_layer.
+  /// Whether W_O and W_out of an untrained model are divided by sqrt(2 n_layer).
   bool scaled_residual = false;
-  /// The most tokens after which a token is not seen, by the config; the context is at most that.
+  /// Reads the width of the sliding window, in tokens, from a config; n_ctx is lowered to it.
   /// Null in an architecture without sliding windows.
   std::optional<Index> (*window)(const JsonFields& config) = nullptr;
 };
@@ -50,7 +50,7 @@ std::vector<ConfigField> common_fields_and(std::initializer_list<ConfigField> fu
 
 /// All known ones, GPT-2 first.
 std::span<const Architecture* const> architectures();
-/// Null if the name is that of none.
+/// Null if the name is unknown.
 const Architecture* find_architecture(std::string_view model_type);
 /// Their names: `gpt2, gpt_neox or llama`.
 std::string architecture_names();
