@@ -1,7 +1,5 @@
 #include "task_margins.hpp"
 
-#include <utility>
-
 #include "headscope/resampling.hpp"
 
 namespace headscope {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs missing packages, builds with warnings as errors, and runs the tests: 15 to 20 minutes on two cores.
 # Usage: tools/test.sh [--thorough] [CTEST_ARGUMENT...]
-#   --thorough: also what takes longer (an hour): more seeds, rounds and damaged files, every way to install, a real Slurm, the whole
+#   --thorough: also what takes longer (more than an hour): more seeds, rounds and damaged files, every way to install, a real Slurm, the whole
 #               program under sanitizers. The way to install by pip takes packages from the Python package index.
 set -euo pipefail
 case ${1:-} in

@@ -169,10 +169,9 @@ std::size_t node_kind(const GraphLayout& layout, std::size_t node,
   return place;
 }
 
-/// @param edges   between heads.
-/// @param other_edges  those from and to heads of these edges, MLPs, embeddings and logits; the
-/// page
-///                     shows them when its reader asks.
+/// @param edges        between heads.
+/// @param other_edges  those from and to heads of these edges, MLPs, embeddings and logits, which a
+///                     switch on the page shows.
 Graph circuit_graph(const ResultsGroup& group, std::span<const CircuitEdge> edges,
                     std::span<const CircuitEdge> other_edges,
                     const std::optional<HeadTypes>& types) {

@@ -231,7 +231,7 @@ class ExampleChooser {
     return placed;
   }
 
-  // Prefers sentences not used yet.
+  // Leaves out sentences that were used.
   void add_first(const std::vector<PlacedCase>& cases, std::size_t most, Index head_index,
                  Index type, std::set<std::pair<std::uint64_t, Index>>& used) {
     std::size_t n = 0;
