@@ -14,7 +14,7 @@ namespace headscope {
 std::string default_data_path(const std::string& name);
 
 /// Default of --context if the model's context is longer: patterns grow with its square.
-inline constexpr std::uint64_t longest_context = 1024;
+inline constexpr std::uint64_t default_context = 1024;
 
 /// The config for a run of pieces of at most `context` tokens. With rotary positions n_ctx becomes
 /// `context`: no tensor depends on it, and analyses then use less memory.

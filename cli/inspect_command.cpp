@@ -114,7 +114,7 @@ void print_model(const ModelDescription& model, const std::string& path) {
 /// Memory of a run over many documents with the default options: each analysis alone, then all.
 void print_memory(const ModelDescription& model) {
   constexpr std::uint64_t many = 1000, n_task = 10;
-  const Index context = std::min<Index>(model.config.n_ctx, longest_context);
+  const Index context = std::min<Index>(model.config.n_ctx, default_context);
   const RunShape run{
       config_of_run(model.config, context), {}, context, many, blas::thread_count(), n_task};
   const auto need = [&](const std::vector<const RegisteredAnalysis*>& analyses) {

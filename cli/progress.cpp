@@ -52,7 +52,7 @@ void Progress::save(const std::function<void()>& action, const std::string& stat
   if (wants_stop()) throw Interrupted(interrupt_->signal(), message);
 }
 
-void Progress::lacks_shards(const std::string& text, bool waiting) {
+void Progress::report_missing_shards(const std::string& text, bool waiting) {
   clear();
   if (style_ == Style::quiet) return;
   std::cerr << Terminal::error().note(

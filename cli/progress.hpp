@@ -43,7 +43,7 @@ class Progress : public RunMonitor {
   /// @throws Interrupted after SIGINT or SIGTERM, once `action` has run. Where a piece goes on for
   /// more than a second, the program ends with what was saved before.
   void save(const std::function<void()>& action, const std::string& state) override;
-  void lacks_shards(const std::string& text, bool waiting) override;
+  void report_missing_shards(const std::string& text, bool waiting) override;
 
   /// Says how long it all took.
   void finish();

@@ -104,7 +104,7 @@ RunOptions::RunOptions() {
         {"context", "N",
          "largest number of tokens per forward pass; longer documents are cut at sentence ends. "
          "Lower it when attention takes too much time or memory: both grow with the square of N",
-         "the smaller of the model's context and " + grouped(longest_context)});
+         "the smaller of the model's context and " + grouped(default_context)});
   table(document_sentences,
         {"document-sentences", "K",
          "sentences per document in CoNLL-U files without `# newdoc`. Set it for such files: "

@@ -25,7 +25,7 @@ struct RunOptions {
   TextOptions reading;
   std::string encoding = "utf-8";        ///< of the corpus's text
   bool literal_special_tokens = false;   ///< `<|endoftext|>` in plain text is text
-  std::uint64_t context = 0;             ///< most tokens of a piece; 0: longest_context
+  std::uint64_t context = 0;             ///< most tokens of a piece; 0: default_context
   std::uint64_t max_documents = 0;       ///< 0: all
   std::uint64_t document_sentences = 0;  ///< of CoNLL-U without `# newdoc`; 0: one document
   std::vector<std::string> analyses;     ///< empty: all that the model and corpus allow

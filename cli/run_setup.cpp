@@ -70,7 +70,7 @@ Index context_of(const RunOptions& options, const ModelConfig& config) {
                      std::string(config.context_bound()) + ", got " +
                      std::to_string(options.context));
   }
-  return options.context > 0 ? options.context : std::min<Index>(config.n_ctx, longest_context);
+  return options.context > 0 ? options.context : std::min<Index>(config.n_ctx, default_context);
 }
 
 /// Refuses a corpus of more relations than analyses keep sums of.

@@ -46,7 +46,7 @@ const std::array<SentenceScore, 5> sentence_scores{{
      [](const Matrix& pattern, const Copies&) { return offset_mass(pattern, 1); }},
     {"Current token",
      {"current_token", "Mean attention to the query's own token, queries 2 and later",
-      "probability", own_definition},
+      "probability", headscope_definition},
      [](const Matrix& pattern, const Copies&) { return offset_mass(pattern, 0); }},
     {"First token", score_info(HeadScore::sink),
      [](const Matrix& pattern, const Copies&) { return sink_mass(pattern); }},

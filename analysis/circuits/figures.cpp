@@ -162,7 +162,7 @@ Figure position_figure(const ResultsGroup& group) {
           "Mean attention of positions from 2 on when the layer's input is the position embedding "
           "alone, through its ln_1. Only layer 0 is exact; deeper layers read a residual stream, "
           "so their panels show only what their weights would do with positions.",
-      .source = own_definition,
+      .source = headscope_definition,
       .content = head_probabilities("attention (probability)",
                                     {{"same token", share.at_last(0)},
                                      {"previous token", share.at_last(1)},
@@ -176,7 +176,7 @@ Figure offsets_figure(const ResultsGroup& group) {
           .caption =
               "Mean attention of positions from 2 on to the key at each offset when layer 0 "
               "reads the position embeddings alone.",
-          .source = own_definition,
+          .source = headscope_definition,
           .content =
               Heatmap{.panels = {{"layer 0 (exact)", group.values("position_only_share").part(0)}},
                       .row_title = "head",

@@ -55,7 +55,7 @@ class Classification : public CorpusAnalysis {
   PieceCost piece_cost(int pass, std::uint64_t document) const override;
   /// From the third pass on `label_features`: the features of score_model that a head's types name,
   /// separated by blanks.
-  HeadTexts told_before(int pass, const Statistics& earlier) const override {
+  HeadTexts head_texts_before(int pass, const Statistics& earlier) const override {
     if (pass < 2) return {};
     // No feature depends on an interval.
     return {{"label_features", label_features(results(earlier, 0))}};
@@ -66,7 +66,7 @@ class Classification : public CorpusAnalysis {
                          context_.settings.n_bootstrap, context_.settings.seed,
                          options().offset_alone());
   }
-  void heed(const Controls& controls) override {
+  void use_controls(const Controls& controls) override {
     permuted_ = permuted_scores(types_, controls.permuted);
     untrained_ = controls.untrained;
   }

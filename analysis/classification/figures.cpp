@@ -74,7 +74,7 @@ Figure type_map_figure(const ResultsGroup& group) {
               "Each head's primary type: the type whose threshold the head passes by the largest "
               "share of the possible margin. none: the head passes no threshold." +
               choices_caption(group),
-          .source = std::string(own_definition) + ", after Voita et al. 2019",
+          .source = std::string(headscope_definition) + ", after Voita et al. 2019",
           .content = std::move(map)};
 }
 

@@ -23,34 +23,34 @@ VariableTable make_variables() {
       {"offset_mass", "offset layer head", "probability",
        "Mean attention to the key at this offset before the query, sink excluded, over queries "
        "that have such a key",
-       own_definition, documents},
+       headscope_definition, documents},
       {"word_class_share", "upos layer head", "1",
        "Share of the attention, sink excluded, on words of each universal part of speech except "
        "PUNCT",
-       own_definition, documents},
+       headscope_definition, documents},
       {"word_class_share_heldout", "upos layer head", "1",
-       "word_class_share on odd-numbered documents", own_definition, documents},
+       "word_class_share on odd-numbered documents", headscope_definition, documents},
       {"word_class_baseline", "upos", "1",
        "Share of the available keys, sink excluded, that belong to words of the part of speech"},
       {"word_class", "layer head", "1",
        "The part of speech that a word_class head attends to, chosen on even-numbered documents, "
        "as an "
        "index along upos; -1 for other heads",
-       own_definition, "", integer},
-      {"n_document", "", "count", "Documents seen", own_definition, "", integer},
-      {"n_token", "", "count", "Tokens seen, including prepended first tokens", own_definition, "",
-       integer},
-      {"n_word", "", "count", "Annotated words seen", own_definition, "", integer},
+       headscope_definition, "", integer},
+      {"n_document", "", "count", "Documents seen", headscope_definition, "", integer},
+      {"n_token", "", "count", "Tokens seen, including prepended first tokens",
+       headscope_definition, "", integer},
+      {"n_word", "", "count", "Annotated words seen", headscope_definition, "", integer},
       {"unaligned_words", "", "count",
-       "Words that no token belongs to; they are left out of arcs and mentions", own_definition, "",
-       integer},
+       "Words that no token belongs to; they are left out of arcs and mentions",
+       headscope_definition, "", integer},
       {"relation_accuracy", "relation direction layer head", "1",
        "Share of " + arcs +
            " for which the later word attends most to the earlier word, at word level, among all "
            "earlier words of the document",
        "Clark et al. 2019"},
-      {"relation_count", "relation direction", "count", "Number of " + arcs, own_definition, "",
-       integer},
+      {"relation_count", "relation direction", "count", "Number of " + arcs, headscope_definition,
+       "", integer},
       {"relation_baseline", "relation_rule relation direction", "1",
        "Accuracy of the best rule of each kind, on all documents. offset: the word at a fixed "
        "offset; word_class: the nearest earlier word of one universal part of speech (not PUNCT), "
@@ -60,12 +60,12 @@ VariableTable make_variables() {
        "The part of speech that is right most often on odd-numbered documents; empty where no part "
        "of "
        "speech is ever right, and with --relation-baseline offset",
-       own_definition, "", text},
+       headscope_definition, "", text},
       {"relation_baseline_rule",
        "relation direction",
        "1",
        "The rule of relation_baseline_heldout; offset where both rules are equally good",
-       own_definition,
+       headscope_definition,
        "",
        flag,
        {"offset", "word_class"}},
@@ -84,22 +84,22 @@ VariableTable make_variables() {
        "what "
        "a syntactic head must exceed"},
       {"relation_count_heldout", "relation direction", "count",
-       "relation_count on odd-numbered documents", own_definition, "", integer},
+       "relation_count on odd-numbered documents", headscope_definition, "", integer},
       {"relation_documents_heldout", "relation direction", "count",
-       "Odd documents with such an arc", own_definition, "", integer},
+       "Odd documents with such an arc", headscope_definition, "", integer},
       {"relation_tested",
        "relation direction",
        "1",
        "Whether the relation is tested: at least " +
            std::to_string(static_cast<int>(least_heldout_cases)) + " arcs in " +
            std::to_string(static_cast<int>(least_heldout_documents)) + " odd-numbered documents",
-       own_definition,
+       headscope_definition,
        "",
        flag,
        {"no", "yes"}},
       {"relation_offset", "relation direction", "words",
-       "The word offset of relation_baseline_heldout_offset; 0 if there is none", own_definition,
-       "", integer},
+       "The word offset of relation_baseline_heldout_offset; 0 if there is none",
+       headscope_definition, "", integer},
       {"relation_p", "relation direction layer head", "probability",
        "One-sided p-value of a paired t-test over odd-numbered documents with such an arc: the "
        "head's hits "
@@ -111,7 +111,7 @@ VariableTable make_variables() {
        "relation direction layer head",
        "1",
        "Whether the head passes the rule for syntactic heads on this relation",
-       own_definition,
+       headscope_definition,
        "",
        flag,
        {"no", "yes"}},
@@ -129,14 +129,14 @@ VariableTable make_variables() {
        "For a head that passes relation_passed_offset but not relation_passed because the nearest "
        "word of a part of speech is the better rule: a sentence that says so, with the numbers of "
        "the relation on which the head beats the offset by most",
-       own_definition, "", text},
+       headscope_definition, "", text},
       {"relation_best_layer", "relation direction", "1",
        "Layer of the most accurate head on even-numbered documents; -1 if there is none",
-       own_definition, "", integer},
+       headscope_definition, "", integer},
       {"relation_best_head", "relation direction", "1",
        "Number within its layer of the most accurate head on even-numbered documents; -1 if there "
        "is none",
-       own_definition, "", integer},
+       headscope_definition, "", integer},
       {"relation_best_accuracy_heldout", "relation direction", "1",
        "relation_accuracy_heldout of the head that even-numbered documents chose",
        "Clark et al. 2019", documents},
@@ -154,7 +154,7 @@ VariableTable make_variables() {
       {"coreference_pronoun_heldout", "layer head", "1",
        "coreference_pronoun on odd-numbered documents", "Clark et al. 2019", documents},
       {"coreference_pronoun_count_heldout", "", "count",
-       "Non-first pronouns in odd-numbered documents", own_definition, "", integer},
+       "Non-first pronouns in odd-numbered documents", headscope_definition, "", integer},
       {"coreference_p", "layer head", "probability",
        "One-sided p-value of a paired t-test over odd-numbered documents with a pronoun: pronouns "
        "that the "
@@ -179,22 +179,23 @@ VariableTable make_variables() {
        "Olsson et al. 2022; TransformerLens", "sequences resampled"},
       {"sentence_sink", "pronoun layer head", "probability",
        "Mean attention to position 0, from tokens of sentences without or with a pronoun (PRON)",
-       own_definition, documents},
+       headscope_definition, documents},
       {"sentence_entropy", "pronoun layer head", "nats",
        "Mean entropy of attention, for tokens of sentences without or with a pronoun (PRON)",
-       own_definition, documents},
-      {"entropy_median", "", "nats", "Median of entropy over heads", own_definition, documents},
-      {"sink_mean", "", "probability", "Mean of sink over heads", own_definition, documents},
+       headscope_definition, documents},
+      {"entropy_median", "", "nats", "Median of entropy over heads", headscope_definition,
+       documents},
+      {"sink_mean", "", "probability", "Mean of sink over heads", headscope_definition, documents},
       {"type_share", "head_type", "1",
        "Share of heads of the type; no value where the corpus cannot test for the type. The "
        "resamples vary the scores but keep the significance tests (q, z) of the whole corpus: for "
        "types with such a test the interval is too narrow and may have no width",
-       own_definition, documents},
+       headscope_definition, documents},
       {"type",
        "head_type layer head",
        "1",
        "Whether the head is of the type; the types lie along head_type. {rules}",
-       own_definition,
+       headscope_definition,
        "",
        flag,
        {"no", "yes"}},
@@ -205,19 +206,19 @@ VariableTable make_variables() {
       {"primary", "layer head", "1",
        "The head's type with the largest type_margin; copying and suppressing only if the head has "
        "no other type, since their margins have no upper limit; none if the head has no type",
-       own_definition, "", flag},
+       headscope_definition, "", flag},
       {"positional_offset", "layer head", "tokens",
-       "The offset that a positional head attends to; -1 for other heads", own_definition, "",
+       "The offset that a positional head attends to; -1 for other heads", headscope_definition, "",
        integer},
       {"syntactic_relation", "layer head", "1",
        "The relation " + carrier + ", as an index along relation; -1 for other heads",
-       own_definition, "", integer},
+       headscope_definition, "", integer},
       {"syntactic_direction", "layer head", "1",
        "The direction of the relation " + carrier +
            ", as an index along direction; -1 for other heads",
-       own_definition, "", integer},
+       headscope_definition, "", integer},
       {"syntactic_arcs", "layer head", "count",
-       "Held-out arcs of the relation " + carrier + "; 0 for other heads", own_definition, "",
+       "Held-out arcs of the relation " + carrier + "; 0 for other heads", headscope_definition, "",
        integer},
       {"type_score", "head_type layer head", "1",
        "The score that the type's rule compares with its threshold (for syntactic, on the relation "
@@ -228,13 +229,14 @@ VariableTable make_variables() {
       {"type_about", "head_type layer head", "1",
        "The offset of the type's score, or the relations that the head passes, first the relation "
        "of the score",
-       own_definition, "", text},
-      {"type_rule", "head_type", "1", "The type's rule", own_definition, "", text},
-      {"type_sentence", "head_type", "1", "What a head of the type does", own_definition, "", text},
+       headscope_definition, "", text},
+      {"type_rule", "head_type", "1", "The type's rule", headscope_definition, "", text},
+      {"type_sentence", "head_type", "1", "What a head of the type does", headscope_definition, "",
+       text},
       {"type_features", "head_type layer head", "1",
        "Features of score_model that the type says the head attends by, separated by blanks; empty "
        "for other heads and for types that name no feature",
-       own_definition, "", text},
+       headscope_definition, "", text},
       {"control_type_heads", "control head_type", "count",
        "Number of heads of each type in untrained models of the same shape, on documents spread "
        "evenly over the corpus; no value where these documents cannot test for the type"},
@@ -266,43 +268,43 @@ VariableTable make_variables() {
        "names no place get the head's mean attention over such queries: its share to position 0, "
        "the rest by distance. No value for types that name no place (semantic, long_range, "
        "copying, suppressing), and where the interval of L_mean - L does not lie above 0",
-       own_definition, sample},
+       headscope_definition, sample},
       {"explained_control", "head_type layer head", "1",
        "explained with a wrong place, that of a type that the head does not have, at the same "
        "queries: for syntactic the rule of the relation's baseline, for induction the last copy, "
        "for duplicate the token after the last copy, for positional the query, else the previous "
        "token, the query or position 0",
-       own_definition, sample},
+       headscope_definition, sample},
       {"explained_gain", "head_type layer head", "1",
-       "explained minus explained_control, paired by document", own_definition, sample},
+       "explained minus explained_control, paired by document", headscope_definition, sample},
       {"explained_where_said", "head_type layer head", "1",
        "explained with the head's attention replaced only at queries for which its type names a "
        "place; other queries keep the head's attention. Where explained_where_said is larger than "
        "explained, the head has effects at tokens for which the label names no place. It has no "
        "control",
-       own_definition, sample},
+       headscope_definition, sample},
       {"explained_place_mass", "head_type layer head", "probability",
        "Mean attention to the place of explained, at queries for which the type names a place. It "
        "may be small: heads may get a type by another measure (induction heads by repeated random "
        "tokens)"},
       {"mean_ablation_increase", "layer head", "nats",
        "L_mean - L of explained, per predicted token; for heads with a label that names a place",
-       own_definition, sample},
+       headscope_definition, sample},
       {"explained_verdict",
        "head_type layer head",
        "1",
        "explained: the intervals of explained and explained_gain lie above 0; unexplained: one of "
        "these intervals does not lie above 0; not_measured: explained has no value",
-       own_definition,
+       headscope_definition,
        "",
        flag,
        {"not_measured", "unexplained", "explained"}},
       {"explained_text", "head_type layer head", "1",
        "How much of the head's effect stays when its attention is replaced by its label's place, "
        "in words",
-       own_definition, "", text},
+       headscope_definition, "", text},
       {"explained_documents", "", "count", "Documents on which heads ran with replaced attention",
-       own_definition, "", integer},
+       headscope_definition, "", integer},
   };
 }
 

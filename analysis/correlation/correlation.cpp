@@ -73,7 +73,7 @@ class Correlation : public CorpusAnalysis {
     return has_pairs(statistics) ? correlation_control_values(statistics) : ControlValues();
   }
 
-  void heed(const Controls& controls) override { untrained_ = controls.untrained; }
+  void use_controls(const Controls& controls) override { untrained_ = controls.untrained; }
 
  private:
   /// Whether a document has a token beyond position 0.

@@ -49,7 +49,7 @@ Figure across_layers(const ResultsGroup& group) {
                               ? ""
                               : " Heads are in order of layer, then head; lines divide layers.") +
               pairs.about + " Most alike or opposite: " + pairs.named.front() + ".",
-          .source = own_definition,
+          .source = headscope_definition,
           .content = std::move(map)};
 }
 
@@ -77,7 +77,7 @@ Figure mean_cosine(const Results& results, const ResultsGroup& group) {
           "space (z W_O), with 95 % "
           "intervals over documents; beside an untrained model of the same shape where one was "
           "run.",
-      .source = own_definition,
+      .source = headscope_definition,
       .content = Chart{
           .panels = std::move(panels), .x_title = "layer", .y_title = "mean |cosine|", .y_low = 0}};
 }
@@ -166,7 +166,7 @@ std::vector<Figure> correlation_figures(const Results& results) {
                       .caption = "Cosine between the outputs z W_O of two heads of a layer, "
                                  "stacked over tokens. A head "
                                  "with itself is left out.",
-                      .source = own_definition,
+                      .source = headscope_definition,
                       .content = {}}),
       layer_matrices(
           cosine.part(0), cosine_scale(),
@@ -176,7 +176,7 @@ std::vector<Figure> correlation_figures(const Results& results) {
            .caption = "Cosine between the values z of two heads of a layer, stacked over "
                       "tokens. Each head's basis is its own, so the sign and size have no "
                       "absolute meaning.",
-           .source = own_definition,
+           .source = headscope_definition,
            .content = {}}),
       layer_matrices(
           group.values("cka"), {.value_title = "linear CKA", .low = 0},

@@ -43,15 +43,15 @@ const VariableTable correlation_variables{
     {"output_overlap", "", "1",
      "share of the absolute inner products of heads' outputs in residual space that is between "
      "different heads, the rest being each head with itself; mean over layers; 0 before W_O",
-     own_definition, by_documents},
+     headscope_definition, by_documents},
     {"output_overlap_difference", "", "1",
      "output_overlap minus the mean output_overlap of untrained models; documents and untrained "
      "models are resampled",
-     own_definition, by_documents},
+     headscope_definition, by_documents},
     {"mean_abs_cosine", "space layer", "cosine", "mean over pairs of different heads of |cosine|",
-     own_definition, by_documents},
+     headscope_definition, by_documents},
     {"mean_abs_cosine_mean", "", "cosine", "mean over layers of mean_abs_cosine in residual space",
-     own_definition, by_documents},
+     headscope_definition, by_documents},
     {"js_distance", "unit_i unit_j", "sqrt(nats)",
      "square root of the Jensen-Shannon divergence (natural logarithm) between the attention of "
      "two heads; mean over {n_query} random queries, spread evenly over the corpus and weighted to "
@@ -67,9 +67,9 @@ const VariableTable correlation_variables{
     {"mean_abs_cosine_difference", "space layer", "cosine",
      "mean_abs_cosine minus the mean of mean_abs_cosine_control; documents and untrained models "
      "are resampled (the same documents for both if both read all of them)",
-     own_definition, by_documents},
+     headscope_definition, by_documents},
     {"mean_abs_cosine_difference_mean", "", "cosine",
-     "mean over layers of mean_abs_cosine_difference in residual space", own_definition,
+     "mean over layers of mean_abs_cosine_difference in residual space", headscope_definition,
      by_documents},
 };
 

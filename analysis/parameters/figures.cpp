@@ -88,7 +88,7 @@ Figure block_energy_figure(const ResultsGroup& group) {
               "Share of each projection's squared weights in its h diagonal blocks of d_head "
               "x d_head. A block-diagonal projection has 1, any other 1/h by chance; the "
               "band is the mean and two standard deviations over permuted input rows.",
-          .source = own_definition,
+          .source = headscope_definition,
           .content = Chart{.panels = std::move(panels),
                            .x_title = "layer",
                            .y_title = "block energy (share of squared weights)"}};

@@ -266,7 +266,7 @@ Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::siz
         line.add(steps[step],
                  faithfulness.estimate((task * orders.size() + order) * steps.size() + step));
       }
-      line.keep_intervals_of_all();
+      line.drop_partial_intervals();
       panel.series.push_back(std::move(line));
     }
     if (group.has("faithfulness_given")) {
@@ -276,7 +276,7 @@ Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::siz
             group.variable("faithfulness_given").estimate(task * steps.size() + step);
         if (!std::isnan(share.value)) line.add(steps[step], share);
       }
-      line.keep_intervals_of_all();
+      line.drop_partial_intervals();
       if (!line.x.empty()) panel.series.push_back(std::move(line));
     }
     panels.push_back(std::move(panel));
@@ -312,7 +312,7 @@ Series gradient_exact_points(const ResultsGroup& group, std::size_t task, const 
     points.point_labels.push_back(points.x.size() <= 3 ? edge_text(nodes.text[i], ports.text[i])
                                                        : "");
   }
-  points.keep_intervals_of_all();
+  points.drop_partial_intervals();
   return points;
 }
 
@@ -347,7 +347,7 @@ std::optional<Figure> first_order_exact_figure(const ResultsGroup& group,
       .content = Chart{.panels = std::move(panels),
                        .x_title = "effect by gradients (nats per pair)",
                        .y_title = "exact effect (nats per pair)",
-                       .own_axes = true}};
+                       .separate_ranges = true}};
 }
 
 /// Nothing where no task that the model is shown to do has a correlation.

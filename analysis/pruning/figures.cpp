@@ -111,7 +111,7 @@ Figure curve_figure(const ResultsGroup& group) {
                                       curve_panel(group, "the first 20 %, enlarged", 0.2)},
                            .x_title = "share of heads pruned",
                            .y_title = "loss (nats per token)",
-                           .own_axes = true}};
+                           .separate_ranges = true}};
 }
 
 /// Importance across, the measured loss increase up.
@@ -151,7 +151,7 @@ Figure importance_figure(const ResultsGroup& group) {
           .content = Chart{.panels = {absolute, prediction},
                            .x_title = "importance (nats per token)",
                            .y_title = "measured loss increase (nats per token)",
-                           .own_axes = true}};
+                           .separate_ranges = true}};
 }
 
 }  // namespace

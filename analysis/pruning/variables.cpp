@@ -55,9 +55,9 @@ const VariableTable& pruning_variables() {
        "standard error of the loss increase of resample, over the ablated documents, from the "
        "choice of the documents whose z replaces a head's; no value with fewer than two of them "
        "for a document",
-       own_definition},
+       headscope_definition},
       {"donor_error_sum", "", "nats per token",
-       "the same of the sum over heads, which all read the same documents", own_definition},
+       "the same of the sum over heads, which all read the same documents", headscope_definition},
       Declaration::count("n_interval", "ablation", "heads whose loss_increase has an interval"),
       Declaration::count("n_harmless", "ablation",
                          "heads whose interval of loss_increase does not lie above 0: ablating the "
@@ -112,7 +112,7 @@ const VariableTable& pruning_variables() {
        "largest share of heads that can be set to zero while the loss stays within (1 + tolerance) "
        "times the loss of the whole model; interpolated between the steps of curve; uses the "
        "order, ablation or importance, that is better on even-numbered documents",
-       own_definition, "documents resampled"},
+       headscope_definition, "documents resampled"},
   };
   return variables;
 }

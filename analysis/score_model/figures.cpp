@@ -40,7 +40,7 @@ Figure families_figure(const ResultsGroup& group) {
       Estimate value = gain.estimate(family * explained.size() + heads[row]);
       series.back().add(static_cast<double>(row), value);
     }
-    series.back().keep_intervals_of_all();
+    series.back().drop_partial_intervals();
   }
   series.push_back(Series::points("unexplained", no_colour));
   std::vector<std::string> rows;
@@ -59,7 +59,7 @@ Figure families_figure(const ResultsGroup& group) {
               std::string(heads.size() < explained.size()
                               ? "The heads that are explained best are drawn."
                               : "The heads that are explained best stand first."),
-          .source = own_definition,
+          .source = headscope_definition,
           .content = rows_chart("head", "share of the deviance from uniform attention",
                                 std::move(rows), std::move(series))};
 }
@@ -97,7 +97,7 @@ Figure plane_figure(const ResultsGroup& group) {
               "What a family explains: deviance explained on held-out documents by all features "
               "minus deviance explained without the family. Heads near the lower left corner "
               "attend by neither; the ten heads furthest from it are named.",
-          .source = own_definition,
+          .source = headscope_definition,
           .content = Chart{.panels = {{"", {std::move(heads)}, {}}},
                            .x_title = "gain of position",
                            .y_title = "gain of word class and syntax"}};
@@ -131,7 +131,7 @@ Figure effect_figure(const ResultsGroup& group) {
                          std::max(estimate.high, lowest)});
     }
     series.back().shift = 0.12 * static_cast<double>(series.size()) - 0.36;
-    series.back().keep_intervals_of_all();
+    series.back().drop_partial_intervals();
   };
   for (const auto& [step, label] : {std::pair{"full", "all features"},
                                     {"features", "all but the lexical"},
@@ -157,7 +157,7 @@ Figure effect_figure(const ResultsGroup& group) {
               "intervals (documents resampled; shares below -1 are drawn at -1). Control: the next "
               "head's model, with the head's own attention to the first token. Heads without a "
               "measurable effect are left out.",
-          .source = own_definition,
+          .source = headscope_definition,
           .content = std::move(chart)};
 }
 
@@ -173,7 +173,7 @@ Figure joint_figure(const ResultsGroup& group) {
     for (std::size_t i = 0; i < shares.size(); ++i) {
       series.add(shares[i], loss.estimate(place * shares.size() + i));
     }
-    series.keep_intervals_of_all();
+    series.drop_partial_intervals();
     panel.series.push_back(std::move(series));
   }
   panel.reference_lines.push_back({"no head replaced", loss.values.values.front()});

@@ -40,7 +40,7 @@ class ScoreModel : public CorpusAnalysis {
   }
 
   /// Takes the features that heads' types name, for the step `label`.
-  void hear(const HeadTexts& told) override {
+  void use_head_texts(const HeadTexts& told) override {
     const auto labels = told.find("label_features");
     if (labels != told.end()) labels_ = labels->second;
   }

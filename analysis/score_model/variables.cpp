@@ -25,7 +25,7 @@ VariableTable make_score_variables() {
       "the attention to all keys but the first, scaled to sum to 1, A^' the model of it, and w the "
       "attention to these keys";
   return {
-      {"feature_family", "feature", "1", "Family of the feature", own_definition, "", text},
+      {"feature_family", "feature", "1", "Family of the feature", headscope_definition, "", text},
       {"coefficient", "feature layer head", "logits",
        "What one unit of the feature adds to the head's attention score, in the model with all "
        "features: modelled attention = softmax over keys of the sum of coefficient * feature; "
@@ -53,11 +53,11 @@ VariableTable make_score_variables() {
       {"divergence_beyond_sink", "layer head", "nats",
        "KL(A'|uniform) per query: how far the head's attention beyond the first token is from "
        "uniform; sampled queries of odd-numbered documents",
-       own_definition},
+       headscope_definition},
       {"family_gain", "family layer head", "1",
        "deviance_explained_beyond_sink of the model with all features minus "
        "deviance_explained_beyond_sink of a model fitted without this family of features",
-       own_definition, documents},
+       headscope_definition, documents},
       Declaration::flag("attends_by", "layer head", attends_by_meanings(),
                         "The family with the largest family_gain among families whose interval of "
                         "family_gain lies above 0.02; none if there is no such family. lexical "
@@ -75,20 +75,20 @@ VariableTable make_score_variables() {
        "output replaced by its mean over tokens. On effect_documents odd-numbered documents; no "
        "value "
        "unless the interval of L_mean - L lies above 0",
-       own_definition, documents},
+       headscope_definition, documents},
       {"effect_explained_control", "layer head", "1",
        "effect_explained with the wrong model: the attention beyond the first token comes from the "
        "next head's model with all features; the head keeps its attention to the first token",
-       own_definition, documents},
+       headscope_definition, documents},
       {"effect_above_control", "layer head", "1",
-       "effect_explained with all features minus effect_explained_control", own_definition,
+       "effect_explained with all features minus effect_explained_control", headscope_definition,
        documents},
       {"effect_above_control_median", "", "1", "Median of effect_above_control over heads",
-       own_definition, documents},
+       headscope_definition, documents},
       {"mean_replacement_increase", "layer head", "nats",
        "L_mean - L: loss per predicted token with the head's output replaced by its mean, minus "
        "the loss of the unchanged model; on the documents of effect_explained",
-       own_definition, documents},
+       headscope_definition, documents},
       Declaration::count("effect_documents", "", "Documents of effect_explained"),
       {"joint_loss", "replacement share", "nats",
        "Loss per predicted token with this share of all heads (rounded down) replaced at once: "
@@ -102,7 +102,7 @@ VariableTable make_score_variables() {
       {"attends_text", "layer head", "1",
        "What the head attends by, in words: families whose interval of family_gain lies above "
        "0.02, and the features with the largest coefficient_pull",
-       own_definition, "", text},
+       headscope_definition, "", text},
       Declaration::integer(
           "surprise_document", "layer head example",
           "Document where the head's attention is furthest from its model with all features, among "
@@ -115,8 +115,8 @@ VariableTable make_score_variables() {
       {"surprise_divergence", "layer head example", "nats",
        "Kullback-Leibler divergence of the model's attention from the head's attention at this "
        "query"},
-      {"surprise_text", "layer head example", "1", "Tokens around the query", own_definition, "",
-       text},
+      {"surprise_text", "layer head example", "1", "Tokens around the query", headscope_definition,
+       "", text},
       Declaration::integer("surprise_marks", "layer head example mark",
                            "Characters of surprise_text where query and key begin and end; -1 if "
                            "surprise_text does not contain them"),

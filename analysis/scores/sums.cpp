@@ -43,7 +43,7 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
     {"semantic",
      "Pearson's r between attention and the cosine of token embeddings, over keys 1 .. q-2 with "
      "another token; mean over queries with at least 5 such keys",
-     "correlation", own_definition},
+     "correlation", headscope_definition},
     {"duplicate_token",
      "Mean attention to earlier copies of the query's token, over queries with an earlier copy",
      "probability", "Wang et al. 2022; TransformerLens"},
@@ -60,7 +60,7 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
     {"copy_effect_null",
      "Mean of copy_effect over all exchanges of the document's token types: the mean of c_k over "
      "these types takes the place of c_k[t_k]",
-     "logits", own_definition},
+     "logits", headscope_definition},
     {"suppression_effect",
      "copy_effect with the sum over fewer keys: those whose token is among the 10 most probable "
      "tokens of the logit lens at the query, before the head's layer; queries without such a key "
@@ -69,17 +69,17 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
     {"suppression_effect_null",
      "Mean of suppression_effect over all exchanges of the document's token types, for the same "
      "keys, as in copy_effect_null",
-     "logits", own_definition},
+     "logits", headscope_definition},
 }};
 
 constexpr std::array<ScoreInfo, n_baseline> baselines{{
     {"delimiter_baseline",
      "Share of the available keys, sink excluded, that are punctuation tokens", "1",
-     own_definition},
+     headscope_definition},
     {"distance_uniform", "distance of a head that attends evenly to all keys, sink excluded",
      "tokens", "Vig & Belinkov 2019"},
     {"distance_furthest", "distance of a head that always attends to position 1", "tokens",
-     own_definition},
+     headscope_definition},
     {"dependency_alignment_baseline",
      "dependency_alignment of a head that attends evenly to all earlier words", "1",
      "Vig & Belinkov 2019"},

@@ -120,7 +120,7 @@ Figure carriers_figure(const ResultsGroup& group) {
                   {-lost.value / margin, -lost.high / margin, -lost.low / margin});
         heads.point_labels.push_back(ablation == 1 ? head_name(group, head_index) : "");
       }
-      heads.keep_intervals_of_all();
+      heads.drop_partial_intervals();
       panel.series.push_back(std::move(heads));
     }
     panels.push_back(std::move(panel));
@@ -139,7 +139,7 @@ Figure carriers_figure(const ResultsGroup& group) {
                        .x_title = "head, by the smaller share",
                        .y_title = "share of the margin lost",
                        .x_labels = places,
-                       .own_axes = true}};
+                       .separate_ranges = true}};
 }
 
 /// A head per point; the ones furthest out along y are named.
@@ -209,7 +209,7 @@ Figure direct_figure(const ResultsGroup& group) {
           .content = Chart{.panels = std::move(panels),
                            .x_title = "direct effect (logits)",
                            .y_title = "total effect (logits)",
-                           .own_axes = true}};
+                           .separate_ranges = true}};
 }
 
 /// Nothing unless the classification has a task's relation.

@@ -121,11 +121,11 @@ class Analysis {
   virtual std::vector<ResultsGroup> control_results(const Statistics& /*statistics*/) const {
     return {};
   }
-  /// What `heed` needs; called on the analysis that ran on a control model.
+  /// What `use_controls` needs; called on the analysis that ran on a control model.
   /// @param statistics  of the control's documents, from `control_pass` alone.
   virtual ControlValues control_values(const Statistics& /*statistics*/) const { return {}; }
   /// Called before `finish`, which compares results with those of the control models.
-  virtual void heed(const Controls& /*controls*/) {}
+  virtual void use_controls(const Controls& /*controls*/) {}
 
   /// Adds to this analysis's `group` what other analyses' groups contribute to it.
   /// @param all  every group of the run, this one included.
@@ -181,9 +181,11 @@ class CorpusAnalysis : public Analysis {
   /// What this analysis knows of heads before its pass, for the other analyses of the run.
   /// @param pass     of this analysis, about to begin; n_pass() if `finish` is next.
   /// @param earlier  as in begin_pass.
-  virtual HeadTexts told_before(int /*pass*/, const Statistics& /*earlier*/) const { return {}; }
+  virtual HeadTexts head_texts_before(int /*pass*/, const Statistics& /*earlier*/) const {
+    return {};
+  }
   /// Called before begin_pass and before finish, with what all analyses of the run tell.
-  virtual void hear(const HeadTexts& /*told*/) {}
+  virtual void use_head_texts(const HeadTexts& /*told*/) {}
 
   /// Called before the forward pass of a document or of a piece of one.
   /// @param piece       outlives the observer.

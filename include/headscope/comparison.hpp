@@ -27,9 +27,10 @@ struct ComparedRun {
 };
 
 /// Reads a finished run; label, report and place are left to the caller.
-/// @param of_runs  the presentations of a run's groups.
+/// @param presentations  of a run's groups.
 /// @throws DataError as read_results, or if the file is itself a comparison.
-ComparedRun read_compared_run(const std::string& path, const std::vector<Presentation>& of_runs);
+ComparedRun read_compared_run(const std::string& path,
+                              const std::vector<Presentation>& presentations);
 
 struct Comparison {
   ResultsGroup group;
@@ -53,16 +54,16 @@ struct Comparison {
 /// `GROUP_DIMENSION`.
 ///
 /// @param ordering  what the places are: `n_head`.
-/// @param of_runs   the presentations of a run's groups.
+/// @param presentations  of a run's groups.
 /// @throws Error  if there are fewer than two runs, two have the same label, or they have nothing
 /// in common.
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& ordering,
-                        const std::vector<Presentation>& of_runs);
+                        const std::vector<Presentation>& presentations);
 
 /// How a report presents a comparison: the runs, what differs beyond its interval, heads that
 /// changed; the measures and head panel of the runs, by the names that variables have in the
 /// comparison.
-Presentation comparison_presentation(const std::vector<Presentation>& of_runs);
+Presentation comparison_presentation(const std::vector<Presentation>& presentations);
 
 /// The measures along the ordering and, if there are variables by head, what changed.
 std::vector<Figure> comparison_figures(const Results& results, const Presentation& presentation);

@@ -87,7 +87,7 @@ struct UndividedFile {
 /// What a corpus takes of a folder; names in order.
 struct CorpusFolder {
   std::string path;
-  std::vector<std::string> taken, left;
+  std::vector<std::string> read, ignored;
 };
 
 /// Documents from files or folders: plain text (a blank line or `<|endoftext|>` ends a document),

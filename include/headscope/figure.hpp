@@ -88,7 +88,7 @@ struct Series {
   /// Adds a point with its interval.
   void add(double at, const Estimate& value);
   /// Removes all intervals if some point has none.
-  void keep_intervals_of_all();
+  void drop_partial_intervals();
 };
 
 struct ReferenceLine {
@@ -109,8 +109,8 @@ struct Chart {
   std::vector<std::string> x_labels = {};  ///< for bars: one per whole-number x
   std::optional<double> y_low = {}, y_high = {};
   bool log_x = false, log_y = false;
-  bool own_axes = false;  ///< each panel has the range of its own series
-  bool equal = false;     ///< one unit is as long along x as along y
+  bool separate_ranges = false;  ///< each panel has the range of its own series
+  bool equal = false;            ///< one unit is as long along x as along y
   bool horizontal =
       false;  ///< x runs down with its labels, y across; for points and spans, without point labels
 };
@@ -131,7 +131,7 @@ struct Graph {
     std::size_t colour = no_colour;  ///< index in the palette
     bool dashed = false;             ///< edges only
     /// Left out of the picture; a switch on the page shows it.
-    bool on_switch = false;
+    bool behind_switch = false;
   };
   struct Node {
     std::string name;            ///< `L0H4`
@@ -151,12 +151,12 @@ struct Graph {
   std::string column_title, row_title, value_title;    ///< with units
   /// Rows are bands that edges lead up through; else columns, through which they lead to the right.
   bool bands = false;
-  std::string switch_label;  ///< of the switch that shows what `on_switch` leaves out
+  std::string switch_label;  ///< of the switch that shows what `behind_switch` leaves out
 
   /// Whether the edge, or one of its ends, is of a kind left out of the picture.
-  bool is_on_switch(const Edge& edge) const {
-    return edge_kinds[edge.kind].on_switch || node_kinds[nodes[edge.from].kind].on_switch ||
-           node_kinds[nodes[edge.to].kind].on_switch;
+  bool is_behind_switch(const Edge& edge) const {
+    return edge_kinds[edge.kind].behind_switch || node_kinds[nodes[edge.from].kind].behind_switch ||
+           node_kinds[nodes[edge.to].kind].behind_switch;
   }
 };
 

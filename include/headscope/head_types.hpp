@@ -26,7 +26,7 @@ inline constexpr const char *type_variable = "type", *primary_type_variable = "p
 /// Which head is of which type.
 struct HeadTypes {
   std::vector<std::string> names;
-  std::vector<std::vector<bool>> of_head;           ///< by head, then type
+  std::vector<std::vector<bool>> has_type;          ///< by head, then type
   std::vector<std::optional<std::size_t>> primary;  ///< by head
 };
 /// From the first group that has both variables; nothing if none does.

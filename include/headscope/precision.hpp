@@ -46,7 +46,7 @@ struct Engines {
 /// a multiple of OpenBLAS's speed.
 struct EngineSpeed {
   Engine engine;
-  double of_float32;
+  double times_float32;
 };
 using EngineSpeeds = std::vector<EngineSpeed>;
 

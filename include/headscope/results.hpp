@@ -43,7 +43,7 @@ struct Variable {
 };
 
 /// `references` of quantities that this project defines itself.
-inline constexpr const char* own_definition = "Headscope";
+inline constexpr const char* headscope_definition = "Headscope";
 
 /// Names of dimensions, outermost first: `"layer head"`, or `{"layer", "head"}`.
 struct DimensionNames : std::vector<std::string> {
@@ -60,14 +60,14 @@ struct Declaration {
   /// The definition. `{word}` here, in `name`, `references` or `resampling` stands for what `with`
   /// gives.
   std::string long_name;
-  std::string references = own_definition;
+  std::string references = headscope_definition;
   std::string resampling = {};  ///< what intervals resample, in words; empty: there are none
   Variable::Type type = Variable::Type::real;
   std::vector<std::string> flag_meanings = {};
 
   /// Whole numbers in units `count`.
   static Declaration count(std::string name, DimensionNames dimensions, std::string long_name,
-                           std::string references = own_definition);
+                           std::string references = headscope_definition);
   /// Whole numbers that count nothing, such as a position; units 1.
   static Declaration integer(std::string name, DimensionNames dimensions, std::string long_name);
   static Declaration flag(std::string name, DimensionNames dimensions,

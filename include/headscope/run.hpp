@@ -73,7 +73,7 @@ class RunMonitor {
   virtual void save(const std::function<void()>& action, const std::string& /*state*/) { action(); }
   /// @param text     names the missing shards and their pass.
   /// @param waiting  whether the run waits for these; else it stops.
-  virtual void lacks_shards(const std::string& /*text*/, bool /*waiting*/) {}
+  virtual void report_missing_shards(const std::string& /*text*/, bool /*waiting*/) {}
 };
 
 /// One shard of a run; the whole run if there is one shard.

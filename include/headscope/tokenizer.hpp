@@ -98,7 +98,7 @@ class Tokenizer {
   /// The most tokens that a text of n_byte bytes has.
   std::size_t most_tokens(std::size_t n_byte) const;
   /// Most tokens that a space before a text adds.
-  std::size_t n_prefix() const;
+  std::size_t most_space_tokens() const;
   /// Whether no token joins two words over a space. A text that is cut before a space then has the
   /// tokens of its two parts, if the second part is encoded with `continues`.
   bool separates_words() const;

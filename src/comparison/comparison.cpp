@@ -15,9 +15,9 @@
 namespace headscope {
 namespace {
 
-bool is_measured(const std::vector<Presentation>& of_runs, const ResultsGroup& group,
+bool is_measured(const std::vector<Presentation>& presentations, const ResultsGroup& group,
                  const Variable& variable) {
-  return std::ranges::any_of(of_runs, [&](const Presentation& presentation) {
+  return std::ranges::any_of(presentations, [&](const Presentation& presentation) {
     return presentation.group == group.name &&
            std::ranges::count(presentation.measures, variable.name, &Measure::variable) > 0;
   });
@@ -60,34 +60,34 @@ void add_run_variables(const std::vector<ComparedRun>& runs, const std::string& 
 /// The measure in each run that has it as a real number of at most one dimension; null in others.
 std::vector<RunVariable> measured(const std::vector<ComparedRun>& runs, const std::string& group,
                                   const Measure& measure) {
-  std::vector<RunVariable> of_runs;
+  std::vector<RunVariable> by_run;
   const Variable* like = nullptr;
   for (const ComparedRun& run : runs) {
-    RunVariable& of_run = of_runs.emplace_back();
+    RunVariable& variable_of_run = by_run.emplace_back();
     if (!run.results.has(group)) continue;
-    const ResultsGroup& own_group = run.results.group(group);
-    const Variable* const variable = own_group.find(measure.variable);
+    const ResultsGroup& run_group = run.results.group(group);
+    const Variable* const variable = run_group.find(measure.variable);
     if (variable == nullptr || variable->type != Variable::Type::real ||
         variable->dimensions.size() > 1) {
       continue;
     }
     if (like != nullptr && !is_stackable(*like, *variable)) continue;
     like = variable;
-    of_run = {&own_group, variable};
+    variable_of_run = {&run_group, variable};
   }
-  return of_runs;
+  return by_run;
 }
 
 void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_name,
                  const Measure& measure, const std::set<std::string>& all_measures,
                  ResultsGroup& group) {
-  const std::vector<RunVariable> of_runs = measured(runs, group_name, measure);
-  if (std::ranges::count_if(
-          of_runs, [](const auto& presentation) { return presentation.variable != nullptr; }) < 2) {
+  const std::vector<RunVariable> by_run = measured(runs, group_name, measure);
+  if (std::ranges::count_if(by_run,
+                            [](const RunVariable& run) { return run.variable != nullptr; }) < 2) {
     return;
   }
   ResultsGroup draft;  // takes the dimension under the variable's own name
-  std::optional<Variable> all = stacked(measure.name, of_runs, StackedLabels::of_any_run, draft);
+  std::optional<Variable> all = stacked(measure.name, by_run, StackedLabels::of_any_run, draft);
   if (!all) return;
   if (all->dimensions.size() == 2) {
     Dimension dimension = draft.dimension(all->dimensions[1]);
@@ -96,21 +96,21 @@ void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_
     group.add_dimension(std::move(dimension));
   }
   group.add(*all);
-  const Variable* const first = of_runs.front().variable;
+  const Variable* const first = by_run.front().variable;
   if (first == nullptr || !first->interval) return;
-  Variable difference = differences(*all, of_runs, paired_runs(runs, *first));
+  Variable difference = differences(*all, by_run, paired_runs(runs, *first));
   // `mean_abs_cosine_difference` is a measure itself: the model less its untrained controls.
   if (difference.interval && !all_measures.contains(difference.name))
     group.add(std::move(difference));
 }
 
-void add_measures(const std::vector<ComparedRun>& runs, const std::vector<Presentation>& of_runs,
-                  ResultsGroup& group) {
+void add_measures(const std::vector<ComparedRun>& runs,
+                  const std::vector<Presentation>& presentations, ResultsGroup& group) {
   std::set<std::string> names;
-  for (const Presentation& presentation : of_runs) {
+  for (const Presentation& presentation : presentations) {
     for (const Measure& measure : presentation.measures) names.insert(measure.name);
   }
-  for (const Presentation& presentation : of_runs) {
+  for (const Presentation& presentation : presentations) {
     for (const Measure& measure : presentation.measures) {
       add_measure(runs, presentation.group, measure, names, group);
     }
@@ -181,24 +181,25 @@ std::string group_list(const ComparedRun& run) {
 
 }  // namespace
 
-ComparedRun read_compared_run(const std::string& path, const std::vector<Presentation>& of_runs) {
+ComparedRun read_compared_run(const std::string& path,
+                              const std::vector<Presentation>& presentations) {
   ComparedRun run;
   run.path = path;
   run.results = read_results(path);
   if (run.results.has(comparison_group)) {
     throw DataError(path, "", "expected the results of a run, got a comparison");
   }
-  check_dimensions(run.results, path, of_runs);
+  check_dimensions(run.results, path, presentations);
   for (ResultsGroup& group : run.results.groups) {
     std::erase_if(group.variables, [&](const Variable& variable) {
-      return !is_by_head(variable) && !is_measured(of_runs, group, variable);
+      return !is_by_head(variable) && !is_measured(presentations, group, variable);
     });
   }
   return run;
 }
 
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& ordering,
-                        const std::vector<Presentation>& of_runs) {
+                        const std::vector<Presentation>& presentations) {
   check_labels(runs);
   Comparison comparison;
   ResultsGroup& group = comparison.group;
@@ -209,7 +210,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
   group.add_dimension(Dimension::labels("run", labels));
   add_run_variables(runs, ordering, group);
   const std::size_t n_before = group.variables.size();
-  add_measures(runs, of_runs, group);
+  add_measures(runs, presentations, group);
   check_origins(runs, comparison.notes);
   if (check_shapes(runs, comparison.notes)) add_head_variables(runs, comparison);
   if (group.variables.size() == n_before) {

@@ -128,7 +128,7 @@ Figure by_variable_figure(const ResultsGroup& group, ByVariable rows, Heatmap ma
           .group = group.name,
           .title = title,
           .caption = caption,
-          .source = own_definition,
+          .source = headscope_definition,
           .content = std::move(map)};
 }
 
@@ -230,7 +230,7 @@ void add_types(const ResultsGroup& group, std::vector<Figure>& figures) {
                      .caption = "Heads by main type in the first run, " + runs[0] +
                                 " (rows), and in the run of the panel (columns)." +
                                 shown_runs(runs.size(), n_shown),
-                     .source = own_definition,
+                     .source = headscope_definition,
                      .content = std::move(map)});
 }
 

@@ -288,9 +288,9 @@ std::string ordering_of(const ResultsGroup& comparison) {
   return name.front();
 }
 
-Presentation comparison_presentation(const std::vector<Presentation>& of_runs) {
+Presentation comparison_presentation(const std::vector<Presentation>& presentations) {
   Presentation comparison{.group = comparison_group};
-  for (const Presentation& presentation : of_runs) {
+  for (const Presentation& presentation : presentations) {
     for (const Measure& measure : presentation.measures) {
       comparison.measures.push_back({measure.name, measure.name, ""});
     }

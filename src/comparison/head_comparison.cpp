@@ -18,15 +18,15 @@ namespace {
 std::optional<std::vector<RunVariable>> of_all_runs(const std::vector<ComparedRun>& runs,
                                                     const ResultsGroup& group,
                                                     const Variable& variable) {
-  std::vector<RunVariable> of_runs;
+  std::vector<RunVariable> by_run;
   for (const ComparedRun& run : runs) {
     if (!run.results.has(group.name)) return std::nullopt;
     const ResultsGroup& of_run = run.results.group(group.name);
     const Variable* const found = of_run.find(variable.name);
     if (found == nullptr || !is_stackable(variable, *found)) return std::nullopt;
-    of_runs.push_back({&of_run, found});
+    by_run.push_back({&of_run, found});
   }
-  return of_runs;
+  return by_run;
 }
 
 void add_changed(const Variable& variable, const Variable& difference, ResultsGroup& group) {
@@ -169,9 +169,9 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
   for (const ResultsGroup& first : runs.front().results.groups) {
     for (const Variable& variable : first.variables) {
       if (!is_by_head(variable)) continue;
-      const auto of_runs = of_all_runs(runs, first, variable);
-      if (!of_runs) continue;
-      std::optional<Variable> all = stacked(joined_name(first.name, variable.name), *of_runs,
+      const auto by_run = of_all_runs(runs, first, variable);
+      if (!by_run) continue;
+      std::optional<Variable> all = stacked(joined_name(first.name, variable.name), *by_run,
                                             StackedLabels::of_all_runs, group);
       if (!all) continue;
       if (all->type == Variable::Type::flag) {
@@ -183,7 +183,7 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
         continue;
       }
       group.add(*all);
-      const Variable difference = differences(*all, *of_runs, paired_runs(runs, variable));
+      const Variable difference = differences(*all, *by_run, paired_runs(runs, variable));
       group.add(difference);
       if (all->interval) add_changed(*all, difference, group);
       add_rank_correlation(*all, removed_heads(runs, group), group);

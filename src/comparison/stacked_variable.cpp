@@ -39,16 +39,16 @@ struct StackedAxis {
   std::vector<std::vector<std::optional<std::size_t>>> places;
 };
 
-StackedAxis stacked_axis(const std::vector<RunVariable>& of_runs, std::size_t axis,
+StackedAxis stacked_axis(const std::vector<RunVariable>& by_run, std::size_t axis,
                          StackedLabels labels) {
   StackedAxis result;
   bool is_first = true;
-  for (const RunVariable& of_run : of_runs) {
+  for (const RunVariable& of_run : by_run) {
     if (of_run.variable == nullptr) continue;
     const Dimension& dimension = dimension_of(of_run, axis);
     if (!is_first && labels == StackedLabels::of_all_runs) break;
     for (std::size_t i = 0; i < dimension.size(); ++i) {
-      const bool is_of_all = std::ranges::all_of(of_runs, [&](const RunVariable& other) {
+      const bool is_of_all = std::ranges::all_of(by_run, [&](const RunVariable& other) {
         return other.variable == nullptr ||
                place_of(dimension, i, dimension_of(other, axis)).has_value();
       });
@@ -60,7 +60,7 @@ StackedAxis stacked_axis(const std::vector<RunVariable>& of_runs, std::size_t ax
     if (is_first) result.dimension.name = dimension.name;
     is_first = false;
   }
-  for (const RunVariable& of_run : of_runs) {
+  for (const RunVariable& of_run : by_run) {
     auto& places = result.places.emplace_back();
     for (std::size_t i = 0; i < result.dimension.size(); ++i) {
       places.push_back(of_run.variable == nullptr
@@ -88,13 +88,13 @@ std::string add_dimension(Dimension dimension, const std::string& group, Results
 
 /// Offset in the run's own values of each stacked value, row-major; nothing where it lacks one.
 std::vector<std::optional<std::size_t>> offsets(const std::vector<StackedAxis>& axes,
-                                                std::size_t run, const Shape& own_shape) {
+                                                std::size_t run, const Shape& run_shape) {
   std::vector<std::optional<std::size_t>> offsets{0};
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     std::vector<std::optional<std::size_t>> longer;
     for (const auto& before : offsets) {
       for (const auto& place : axes[axis].places[run]) {
-        longer.push_back(before && place ? std::optional(*before * own_shape[axis] + *place)
+        longer.push_back(before && place ? std::optional(*before * run_shape[axis] + *place)
                                          : std::nullopt);
       }
     }
@@ -110,23 +110,23 @@ bool is_stackable(const Variable& a, const Variable& b) {
          a.flag_meanings == b.flag_meanings;
 }
 
-Variable differences(const Variable& all, const std::vector<RunVariable>& of_runs,
+Variable differences(const Variable& all, const std::vector<RunVariable>& by_run,
                      const std::vector<bool>& paired) {
-  const std::size_t n_value = all.values.size() / of_runs.size();
+  const std::size_t n_value = all.values.size() / by_run.size();
   std::vector<Estimate> estimates(all.values.size());
   const auto resamples_of = [&](std::size_t run) -> const Array* {
-    const Variable* const of_run = of_runs[run].variable;
+    const Variable* const of_run = by_run[run].variable;
     const bool has = of_run != nullptr && of_run->interval && of_run->values.size() == n_value &&
                      of_run->interval->resamples.size() > 0;
     return has ? &of_run->interval->resamples : nullptr;
   };
   const Array* const first = resamples_of(0);
   bool any = false;
-  for (std::size_t run = 0; run < of_runs.size(); ++run) {
+  for (std::size_t run = 0; run < by_run.size(); ++run) {
     const Array* const later = paired[run] && run > 0 ? resamples_of(run) : nullptr;
     const bool is_paired =
         first != nullptr && later != nullptr && later->shape == first->shape &&
-        of_runs[run].variable->interval->resampling == of_runs[0].variable->interval->resampling;
+        by_run[run].variable->interval->resampling == by_run[0].variable->interval->resampling;
     any |= is_paired;
     for (std::size_t i = 0; i < n_value; ++i) {
       const std::size_t at = run * n_value + i;
@@ -153,14 +153,14 @@ Variable differences(const Variable& all, const std::vector<RunVariable>& of_run
   return result;
 }
 
-std::optional<Variable> stacked(const std::string& name, const std::vector<RunVariable>& of_runs,
+std::optional<Variable> stacked(const std::string& name, const std::vector<RunVariable>& by_run,
                                 StackedLabels labels, ResultsGroup& into) {
   const RunVariable& first =
-      *std::ranges::find_if(of_runs, [](const auto& of_run) { return of_run.variable != nullptr; });
+      *std::ranges::find_if(by_run, [](const auto& of_run) { return of_run.variable != nullptr; });
   std::vector<StackedAxis> axes;
-  Shape shape{of_runs.size()};
+  Shape shape{by_run.size()};
   for (std::size_t axis = 0; axis < first.variable->dimensions.size(); ++axis) {
-    axes.push_back(stacked_axis(of_runs, axis, labels));
+    axes.push_back(stacked_axis(by_run, axis, labels));
     shape.push_back(axes.back().dimension.size());
     if (shape.back() == 0) return std::nullopt;
   }
@@ -171,15 +171,15 @@ std::optional<Variable> stacked(const std::string& name, const std::vector<RunVa
     result.type = like.type;
     result.flag_meanings = like.flag_meanings;
   }
-  const auto with_interval = std::ranges::find_if(of_runs, [](const RunVariable& of_run) {
+  const auto with_interval = std::ranges::find_if(by_run, [](const RunVariable& of_run) {
     return of_run.variable != nullptr && of_run.variable->interval.has_value();
   });
-  if (with_interval != of_runs.end()) {
+  if (with_interval != by_run.end()) {
     result.interval = {result.values, result.values, with_interval->variable->interval->resampling};
   }
-  const std::size_t n_value = result.values.size() / of_runs.size();
-  for (std::size_t run = 0; run < of_runs.size(); ++run) {
-    const Variable* const of_run = of_runs[run].variable;
+  const std::size_t n_value = result.values.size() / by_run.size();
+  for (std::size_t run = 0; run < by_run.size(); ++run) {
+    const Variable* const of_run = by_run[run].variable;
     if (of_run == nullptr) continue;
     const auto places = offsets(axes, run, of_run->values.shape);
     for (std::size_t i = 0; i < n_value; ++i) {

@@ -27,7 +27,7 @@ bool is_stackable(const Variable& a, const Variable& b);
 /// have intervals if it and the first run resampled the same documents or pairs alike, and their
 /// variables have the same labels.
 /// @param paired  as from paired_runs.
-Variable differences(const Variable& all, const std::vector<RunVariable>& of_runs,
+Variable differences(const Variable& all, const std::vector<RunVariable>& by_run,
                      const std::vector<bool>& paired);
 
 /// The variable of all runs, with a first dimension `run`. Definition, units and source are those
@@ -35,10 +35,10 @@ Variable differences(const Variable& all, const std::vector<RunVariable>& of_run
 ///
 /// Adds its dimensions to `into`; one that is there with other labels gets the name
 /// `GROUP_DIMENSION`.
-/// @param of_runs  by run; at least one is not null, and all that are not are stackable. With
+/// @param by_run  by run; at least one is not null, and all that are not are stackable. With
 /// `of_all_runs`, none is null.
 /// @return  nothing if the runs share no label along some dimension.
-std::optional<Variable> stacked(const std::string& name, const std::vector<RunVariable>& of_runs,
+std::optional<Variable> stacked(const std::string& name, const std::vector<RunVariable>& by_run,
                                 StackedLabels labels, ResultsGroup& into);
 
 }  // namespace headscope

@@ -75,7 +75,7 @@ class AttentionGradient {
            blas::ConstView dz, blas::View dQ, const Products& products) {
     products_ = products;
     pattern_.set(inputs, products);
-    own_.set(inputs.K, inputs.V, sequence.first, products);
+    sequence_.set(inputs.K, inputs.V, sequence.first, products);
     prefix_.set(inputs.prefix_K, inputs.prefix_V, sequence.prefix_first, products);
     const Index block = queries_at_once(products.packs());
     for (Index first = 0; first < sequence.count; first += block) {
@@ -94,13 +94,13 @@ class AttentionGradient {
  private:
   void add_block(const SequenceInputs& inputs, Index first, blas::ConstView Q, blas::ConstView dz,
                  blas::View dQ) {
-    const Index count = Q.n_col, n_prefix = inputs.n_prefix(), n_own = first + count;
-    const Index n_key = n_prefix + n_own;
+    const Index count = Q.n_col, n_prefix = inputs.n_prefix(), n_in_sequence = first + count;
+    const Index n_key = n_prefix + n_in_sequence;
     Matrix patterns = patterns_.matrix(n_key, 2 * count);
     const blas::View A = blas::View(patterns).cols(0, count),
                      dS = blas::View(patterns).cols(count, count);
     const auto for_keys = [&](const auto& visit) {
-      visit(own_, n_prefix, n_own);
+      visit(sequence_, n_prefix, n_in_sequence);
       if (n_prefix > 0) visit(prefix_, Index{0}, n_prefix);
     };
     pattern_.compute(first, count, A);
@@ -134,7 +134,7 @@ class AttentionGradient {
 
   std::optional<Products> products_;
   SequencePattern pattern_;
-  KeysAndValues own_, prefix_;
+  KeysAndValues sequence_, prefix_;
   PackedColumns columns_;
   Index n_column_ = 0, d_head_ = 0;
   Buffer patterns_, right_transposed_, dK_transposed_, dV_transposed_;

@@ -156,14 +156,14 @@ void SequencePattern::set(const SequenceInputs& inputs, const Products& products
 }
 
 void SequencePattern::compute(Index first, Index count, blas::View pattern) {
-  const Index n_prefix = inputs_.n_prefix(), n_own = first + count;
+  const Index n_prefix = inputs_.n_prefix(), n_in_sequence = first + count;
   queries_.set(inputs_.Q.cols(first, count), *products_, inputs_.scale);
   if (n_prefix > 0) prefix_keys_.multiply(queries_, pattern.rows(0, n_prefix));
-  keys_.multiply(queries_, pattern.rows(n_prefix, n_own));
+  keys_.multiply(queries_, pattern.rows(n_prefix, n_in_sequence));
   for (Index q = 0; q < count; ++q) {
     float* const scores = pattern.data + q * pattern.stride;
     const Index n_seen = n_prefix + first + q + 1;
-    std::fill(scores + n_seen, scores + n_prefix + n_own, 0.0F);
+    std::fill(scores + n_seen, scores + n_prefix + n_in_sequence, 0.0F);
     softmax(scores, n_seen);
   }
 }

@@ -88,16 +88,16 @@ struct EdgeAblation::Workspace : EdgeModel {
     Matrix mixed = head_z.matrix(d_q, n_column);
     const std::array rows{config.q_row(port.head), config.k_row(port.head),
                           config.v_row(port.head)};
-    const std::array own_rows{Index{0}, d_q, d_q + d_head};
+    const std::array rows_of_head{Index{0}, d_q, d_q + d_head};
     for (const std::size_t i : {0, 1, 2}) {
       const Index count = i == 0 ? d_q : d_head;
       copy(blas::ConstView(projected).rows(rows[i], count),
-           blas::View(qkv_of_head).rows(own_rows[i], count));
+           blas::View(qkv_of_head).rows(rows_of_head[i], count));
     }
     const auto kind = static_cast<std::size_t>(port.kind);
     layer.ln_1.difference(clean.resid(l), D, D);
     layer.attention.add_projection(rows[kind], D, batch.sequences,
-                                   blas::View(qkv_of_head).rows(own_rows[kind], d_head),
+                                   blas::View(qkv_of_head).rows(rows_of_head[kind], d_head),
                                    context.float32());
     causal_attention(qkv_of_head, port.n_head, config.score_scale(l), batch.sequences, 1, mixed,
                      context.passes());

@@ -56,16 +56,16 @@ std::vector<std::string> files_of(const std::string& path, std::vector<CorpusFol
     if (name.starts_with('.')) continue;
     if (entry.is_regular_file() && is_known(extension_of(name)) && !is_about_the_corpus(name)) {
       files.push_back(entry.path().string());
-      folder.taken.push_back(name);
+      folder.read.push_back(name);
     } else {
-      folder.left.push_back(name);
+      folder.ignored.push_back(name);
     }
   }
   if (files.empty()) {
     throw DataError(path, "",
                     "expected .txt, .conllu, .conll or .h5 files, or those as .gz, got none");
   }
-  for (auto* const names : {&files, &folder.taken, &folder.left}) std::ranges::sort(*names);
+  for (auto* const names : {&files, &folder.read, &folder.ignored}) std::ranges::sort(*names);
   folders.push_back(std::move(folder));
   return files;
 }
@@ -151,7 +151,7 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
                const CorpusOptions& options)
     : data_(std::make_unique<Data>()) {
   const Index n_bos = options.prepend_bos ? 1 : 0,
-              n_before = n_bos + (tokenizer != nullptr ? tokenizer->n_prefix() : 0);
+              n_before = n_bos + (tokenizer != nullptr ? tokenizer->most_space_tokens() : 0);
   if (options.max_tokens <= n_before) {
     throw OptionError("max_tokens", "expected at least " + std::to_string(n_before + 1) + ", got " +
                                         std::to_string(options.max_tokens));

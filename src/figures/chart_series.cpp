@@ -45,7 +45,7 @@ void Series::add(double at, const Estimate& value) {
   high.push_back(value.high);
 }
 
-void Series::keep_intervals_of_all() {
+void Series::drop_partial_intervals() {
   const auto is_missing = [](double bound) { return std::isnan(bound); };
   if (std::ranges::none_of(low, is_missing) && std::ranges::none_of(high, is_missing)) return;
   low.clear();

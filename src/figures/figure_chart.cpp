@@ -96,7 +96,7 @@ class ChartWriter {
   explicit ChartWriter(const Chart& chart) : chart_(chart) {
     const std::span panels(chart.panels);
     for (std::size_t i = 0; i < panels.size(); ++i) {
-      const auto shared = chart.own_axes ? panels.subspan(i, 1) : panels;
+      const auto shared = chart.separate_ranges ? panels.subspan(i, 1) : panels;
       x_ranges_.push_back(horizontal_range(chart, shared));
       y_ranges_.push_back(vertical_range(chart, shared));
     }
@@ -226,7 +226,7 @@ class ChartWriter {
       const bool counted = !chart_.log_x && step > 20 && whole_numbers(chart_, &Series::x);
       page_.x = {.title = chart_.x_title,
                  .ticks = counted ? "1" : "autofreq",
-                 .named = chart_.own_axes,
+                 .named = chart_.separate_ranges,
                  .extent = 1.5 * text_size,
                  .format = format(x_ranges_[0])};
     } else {
@@ -241,7 +241,7 @@ class ChartWriter {
                          whole_numbers(chart_, &Series::y);
     page_.y = {.title = chart_.y_title,
                .ticks = counted ? "1" : "autofreq",
-               .named = chart_.own_axes,
+               .named = chart_.separate_ranges,
                .extent = numbers,
                .format = format(y_ranges_[0])};
   }

@@ -60,7 +60,7 @@ class GraphWriter {
       row_step_ = std::clamp(height_of_bands / n_row(), least_row_step, largest_row_step);
     }
     for (const Graph::Edge& edge : graph.edges) {
-      if (!graph.is_on_switch(edge)) largest_ = std::max(largest_, std::abs(edge.value));
+      if (!graph.is_behind_switch(edge)) largest_ = std::max(largest_, std::abs(edge.value));
     }
     for (const Graph::Node& node : graph.nodes) {
       first_column_ = std::min(first_column_, node.column);
@@ -116,7 +116,7 @@ class GraphWriter {
     std::vector<std::string> names;
     for (const auto* kinds : {&graph_.edge_kinds, &graph_.node_kinds}) {
       for (const Graph::Kind& kind : *kinds) {
-        if (!kind.on_switch) names.push_back(kind.label);
+        if (!kind.behind_switch) names.push_back(kind.label);
       }
     }
     names.push_back(width_name());
@@ -172,7 +172,7 @@ class GraphWriter {
     const std::vector<double> rises = graph_rises(graph_);
     for (std::size_t e = 0; e < graph_.edges.size(); ++e) {
       const Graph::Edge& edge = graph_.edges[e];
-      if (graph_.is_on_switch(edge)) continue;
+      if (graph_.is_behind_switch(edge)) continue;
       const Graph::Node &from = graph_.nodes[edge.from], &to = graph_.nodes[edge.to];
       const auto width = static_cast<std::size_t>(
           std::ceil(n_width * std::abs(edge.value) / std::max(largest_, 1e-300)));
@@ -197,7 +197,7 @@ class GraphWriter {
   void add_nodes(double column_step) {
     std::map<std::string, std::string> marks;  // by colour
     for (std::size_t kind = 0; kind < graph_.node_kinds.size(); ++kind) {
-      if (graph_.node_kinds[kind].on_switch) continue;
+      if (graph_.node_kinds[kind].behind_switch) continue;
       const std::string_view colour = series_colour(graph_.node_kinds[kind].colour);
       std::string block;
       for (const Graph::Node& node : graph_.nodes) {
@@ -223,10 +223,10 @@ class GraphWriter {
 
   void add_key() {
     for (const Graph::Kind& kind : graph_.edge_kinds) {
-      if (!kind.on_switch) add("keyentry " + line(kind, 2), kind.label);
+      if (!kind.behind_switch) add("keyentry " + line(kind, 2), kind.label);
     }
     for (const Graph::Kind& kind : graph_.node_kinds) {
-      if (kind.on_switch) continue;
+      if (kind.behind_switch) continue;
       add("keyentry with points pointtype 7 pointsize 1 linecolor rgb '" +
               std::string(series_colour(kind.colour)) + "'",
           kind.label);

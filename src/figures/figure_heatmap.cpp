@@ -100,7 +100,7 @@ std::string data_block(const HeatmapPanel& panel) {
 }
 
 // Maps of heads that differ much in size: on one scale the smaller ones would be of one colour.
-bool has_own_scales(const Heatmap& heatmap) {
+bool has_separate_scales(const Heatmap& heatmap) {
   if (!heatmap.heads || heatmap.scale == ColourScale::categorical || heatmap.high) return false;
   constexpr double most_times = 2;
   double least = std::numeric_limits<double>::infinity(), most = 0;
@@ -153,7 +153,7 @@ Page lay_out(const Heatmap& heatmap, double page_width) {
   page.x.outer = page.y.outer = true;
   const bool categorical = heatmap.scale == ColourScale::categorical;
   if (!categorical) page.key_title = heatmap.value_title;
-  if (has_own_scales(heatmap)) {
+  if (has_separate_scales(heatmap)) {
     double numbers = 0;
     for (const HeatmapPanel& panel : heatmap.panels) {
       numbers = std::max(
@@ -205,7 +205,7 @@ std::string range_text(const AxisRange& range) {
 }
 
 // The bar of a panel with a scale of its own.
-std::string own_scale(const Heatmap& heatmap, const Page& page, std::size_t index) {
+std::string scale_of_panel(const Heatmap& heatmap, const Page& page, std::size_t index) {
   const Rectangle area = page.panel(index);
   return colour_bar(page, area.right() + bar_gap / 2, area.y, area.height) + "\n" +
          range_text(colour_range(heatmap, std::span(heatmap.panels).subspan(index, 1)));
@@ -269,7 +269,7 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   const Shape& shape = heatmap.panels.front().values.shape;
   const AxisRange range = colour_range(heatmap, heatmap.panels);
   const bool categorical = heatmap.scale == ColourScale::categorical;
-  const bool own_scales = has_own_scales(heatmap);
+  const bool separate_scales = has_separate_scales(heatmap);
   // Boxes leave missing cells out; an image needs its whole grid and makes them transparent.
   const bool image = page.n_panel * shape[0] * shape[1] > most_boxes;
   PanelScript script;
@@ -280,7 +280,7 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   script.add(std::string("set format cb ") + number_format);
   if (categorical) {
     script.add("unset colorbox");
-  } else if (!own_scales) {
+  } else if (!separate_scales) {
     script.add(common_bar(page));
   }
   script.add("set xrange [-0.5:" + gnuplot_number(static_cast<double>(shape[1]) - 0.5) + "]");
@@ -293,7 +293,7 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   for (std::size_t i = 0; i < page.n_panel; ++i) {
     const HeatmapPanel& panel = heatmap.panels[i];
     script.axes(page, i, panel.title);
-    if (own_scales) script.add(own_scale(heatmap, page, i));
+    if (separate_scales) script.add(scale_of_panel(heatmap, page, i));
     const std::string block = "data index " + std::to_string(i);
     std::string plot =
         "plot " + block +
@@ -311,7 +311,8 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
     if (categorical && i == 0) add_category_key(heatmap, page, script);
     script.add(plot);
     if (categorical && i == 0 && page.n_panel > 1) remove_category_key(heatmap, script);
-    if (i == 0 && page.n_panel > 1 && !categorical && !own_scales) script.add("unset colorbox");
+    if (i == 0 && page.n_panel > 1 && !categorical && !separate_scales)
+      script.add("unset colorbox");
     data += (i > 0 ? "\n\n" : "") + data_block(panel);
   }
   script.add("unset multiplot");

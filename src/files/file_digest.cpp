@@ -40,11 +40,11 @@ void check_digest(const std::string& path) {
   if (error || size < line.size()) return;
   std::ifstream stream = open_to_read(path);
   // A damaged line must not pass as a file without one.
-  const std::optional<std::uint64_t> own_end = end_of_hdf5(stream);
+  const std::optional<std::uint64_t> hdf5_end = end_of_hdf5(stream);
   const std::uintmax_t end = size - line.size();
   stream.seekg(static_cast<std::streamoff>(end));
   stream.read(line.data(), static_cast<std::streamsize>(line.size()));
-  const bool has_line = line.starts_with(digest_mark) || (own_end && *own_end < size);
+  const bool has_line = line.starts_with(digest_mark) || (hdf5_end && *hdf5_end < size);
   if (!stream || !has_line) return;
   Sha256 hash;
   hash.add_file(path, end);

@@ -60,7 +60,7 @@ std::vector<HeadColumn> head_columns(const Results& results, const HeadShape& sh
                                                          : "none");
       std::vector<std::string> names;
       for (std::size_t type = 0; type < types->names.size(); ++type) {
-        if (types->of_head[head_index][type]) names.push_back(types->names[type]);
+        if (types->has_type[head_index][type]) names.push_back(types->names[type]);
       }
       all.cells.push_back(joined(names, "; "));
     }

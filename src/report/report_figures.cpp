@@ -81,7 +81,7 @@ json kinds_json(const std::vector<Graph::Kind>& kinds) {
   for (const Graph::Kind& kind : kinds) {
     list.push_back({{"label", one_line(kind.label)},
                     {"colour", series_colour(kind.colour)},
-                    {"onSwitch", kind.on_switch}});
+                    {"behindSwitch", kind.behind_switch}});
   }
   return list;
 }

@@ -131,25 +131,6 @@ SectionText section_text(const ReportContent& content, const ResultsGroup& group
   return text;
 }
 
-TaskTable joined_task_table(const std::vector<Description>& descriptions) {
-  TaskTable joined{{"task"}, {}};
-  for (const Description& description : descriptions) {
-    const TaskTable& table = description.tasks;
-    for (const TaskTable::Row& row : table.rows) {
-      auto place = std::ranges::find(joined.rows, row.task, &TaskTable::Row::task);
-      if (place == joined.rows.end()) {
-        joined.rows.push_back(
-            {row.task, std::vector<std::string>(joined.headings.size() - 1, "–")});
-        place = joined.rows.end() - 1;
-      }
-      place->cells.insert(place->cells.end(), row.cells.begin(), row.cells.end());
-    }
-    joined.headings.insert(joined.headings.end(), table.headings.begin(), table.headings.end());
-    for (TaskTable::Row& row : joined.rows) row.cells.resize(joined.headings.size() - 1, "–");
-  }
-  return joined;
-}
-
 std::vector<Finding> findings(const Results& results,
                               const std::vector<Description>& descriptions) {
   std::vector<Finding> lines;

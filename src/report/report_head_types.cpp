@@ -18,12 +18,12 @@ namespace {
 // By head, the types whose label does not explain what the head does.
 json unexplained_types(const Results& results, const std::vector<Presentation>& presentations,
                        const HeadTypes& types) {
-  json by_head(types.of_head.size(), json::array());
+  json by_head(types.has_type.size(), json::array());
   for (const Presentation& presentation : presentations) {
     if (!results.has(presentation.group)) continue;
     const Variable* const flag =
         results.group(presentation.group).find(presentation.reasons.unexplained);
-    const std::size_t n_head_total = types.of_head.size();
+    const std::size_t n_head_total = types.has_type.size();
     if (flag == nullptr || flag->values.size() != types.names.size() * n_head_total) continue;
     for (std::size_t i = 0; i < flag->values.size(); ++i) {
       if (flag->values.values[i] == 1) by_head[i % n_head_total].push_back(i / n_head_total);
@@ -39,10 +39,10 @@ json head_types_json(const Results& results, const std::vector<Presentation>& pr
   const std::optional<HeadTypes> found = head_types(results, shape);
   if (!found) return nullptr;
   json flags = json::array();
-  for (const std::vector<bool>& of_head : found->of_head) {
+  for (const std::vector<bool>& has_type : found->has_type) {
     json list = json::array();
-    for (std::size_t type = 0; type < of_head.size(); ++type) {
-      if (of_head[type]) list.push_back(type);
+    for (std::size_t type = 0; type < has_type.size(); ++type) {
+      if (has_type[type]) list.push_back(type);
     }
     flags.push_back(std::move(list));
   }
@@ -113,7 +113,7 @@ json head_reasons_json(const Results& results, const std::vector<Presentation>& 
   for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
     json held = json::object();
     for (std::size_t type = 0; type < n_type; ++type) {
-      if (!types->of_head[head_index][type]) continue;
+      if (!types->has_type[head_index][type]) continue;
       const std::size_t place = type * n_head_total + head_index;
       held[one_line(types->names[type])] = {
           {"score", numbers_of(names.score, place)},

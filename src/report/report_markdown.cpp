@@ -4,8 +4,8 @@
 #include "headscope/report.hpp"
 #include "headscope/version.hpp"
 #include "report/head_variables.hpp"
-#include "report/report_overview.hpp"
 #include "report/report_pages.hpp"
+#include "report/report_tables.hpp"
 #include "results/long_table.hpp"
 #include "results/results_claims.hpp"
 
@@ -45,21 +45,6 @@ std::string row_text(const std::vector<std::string>& cells) {
   return row + "\n";
 }
 
-std::string claims_text(const ReportContent& content) {
-  const auto claims = claims_by_group(content.results.groups);
-  if (claims.empty()) return "";
-  std::string text = "## Claims\n\n" + plain(claims_line(content.results)) +
-                     "\n\n| No. | Claim | Verdict | Effect | Evidence |\n|---:|---|---|---|---|\n";
-  for (const auto& [claim, group, label] : claims) {
-    const std::string effect = effect_text(*claim);
-    text += row_text(
-        {label, claim->statement, std::string(verdict_text(claim->verdict)),
-         effect.empty() ? "" : claim->effect_name + ": " + effect,
-         claim->evidence + (claim->source.empty() ? "" : " Source: " + claim->source + ".")});
-  }
-  return text + "\n";
-}
-
 std::string figure_text(const Figure& figure) {
   std::string text =
       "![" + plain(figure.title) + "](figures/" + figure.name + ".svg)\n\n" + plain(figure.caption);
@@ -93,34 +78,33 @@ std::string summary_text(const ReportContent& content) {
   return list.empty() ? "" : "## Summary\n\n" + list;
 }
 
-// A row a task; empty without tasks.
-std::string tasks_text(const ReportContent& content) {
-  const TaskTable table = joined_task_table(content.descriptions);
+// Empty without rows.
+std::string table_text(const ReportTable& table) {
   if (table.rows.empty()) return "";
   std::string text = row_text(table.headings) + "|";
   for (std::size_t i = 0; i < table.headings.size(); ++i) text += "---|";
   text += "\n";
-  for (const TaskTable::Row& row : table.rows) {
-    text += "| " + plain(row.task) + " " + row_text(row.cells);
+  for (const ReportTable::Row& row : table.rows) {
+    const std::string label = plain(row.label);
+    text += "| " + (row.page.empty() ? label : "[" + label + "](" + row.page + ")") + " " +
+            row_text(row.cells);
   }
   return text + "\n";
 }
 
-std::string overviews_text(const ReportContent& content) {
-  std::string text;
-  for (const Overview& overview : overviews(content)) {
-    text += row_text(overview.headings) + "|";
-    for (std::size_t i = 0; i < overview.headings.size(); ++i) text += "---|";
-    text += "\n";
-    for (const Overview::Row& row : overview.rows) {
-      text +=
-          "| " +
-          (row.page.empty() ? plain(row.label) : "[" + plain(row.label) + "](" + row.page + ")") +
-          " " + row_text(row.cells);
-    }
-    text += "\n";
+std::string claims_text(const ReportContent& content) {
+  ReportTable table{"", {"No.", "Claim", "Verdict", "Effect", "Evidence"}, {}};
+  for (const auto& [claim, group, label] : claims_by_group(content.results.groups)) {
+    const std::string effect = effect_text(*claim);
+    table.rows.push_back(
+        {label,
+         "",
+         {claim->statement, std::string(verdict_text(claim->verdict)),
+          effect.empty() ? "" : claim->effect_name + ": " + effect,
+          claim->evidence + (claim->source.empty() ? "" : " Source: " + claim->source + ".")}});
   }
-  return text;
+  if (table.rows.empty()) return "";
+  return "## Claims\n\n" + plain(claims_line(content.results)) + "\n\n" + table_text(table);
 }
 
 // Each head's main type, a row for each layer.
@@ -129,29 +113,27 @@ std::string head_map_text(const Results& results) {
   const std::optional<HeadTypes> types =
       shape ? head_types(results, *shape) : std::optional<HeadTypes>();
   if (!types) return "";
-  std::string names = "| |", rule = "|---|", rows;
+  ReportTable map{"", {""}, {}};
   for (std::size_t head = 0; head < shape->n_head; ++head) {
-    names += " H" + std::to_string(head) + " |";
-    rule += "---|";
+    map.headings.push_back("H" + std::to_string(head));
   }
   for (std::size_t head_index = 0; head_index < shape->n_head_total(); ++head_index) {
     if (head_index % shape->n_head == 0) {
-      rows += (head_index > 0 ? "\n" : "") +
-              ("| **L" + std::to_string(head_index / shape->n_head) + "** |");
+      map.rows.push_back({"L" + std::to_string(head_index / shape->n_head), "", {}});
     }
-    rows += " " +
-            (types->primary[head_index] ? plain(types->names[*types->primary[head_index]]) : "–") +
-            " |";
+    const std::optional<std::size_t> type = types->primary[head_index];
+    map.rows.back().cells.push_back(type ? types->names[*type] : "–");
   }
-  return names + "\n" + rule + "\n" + rows + "\n\n";
+  return table_text(map);
 }
 
 }  // namespace
 
 std::string markdown_report(const ReportContent& content) {
   std::string text = "# " + plain(content.title) + "\n\nHeadscope " + plain(version()) + "\n\n" +
-                     summary_text(content) + overviews_text(content) +
-                     head_map_text(content.results) + tasks_text(content) + claims_text(content);
+                     summary_text(content);
+  for (const ReportTable& overview : overview_tables(content)) text += table_text(overview);
+  text += head_map_text(content.results) + table_text(task_table(content)) + claims_text(content);
   for (const ResultsGroup& group : content.results.groups) {
     text += "## " + plain(group_title(group)) + "\n\n";
     text += section_lines(content, group);

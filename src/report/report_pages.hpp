@@ -46,10 +46,6 @@ SectionText section_text(const ReportContent& content, const ResultsGroup& group
 /// `Of 20 claims about heads put to the test, 6 hold …`; empty without claims.
 std::string claims_line(const Results& results);
 
-/// The descriptions' tables of tasks, joined by task; the first heading is `task`. Without rows if
-/// there is none.
-TaskTable joined_task_table(const std::vector<Description>& descriptions);
-
 /// The first section: what this model's heads do in plain words, a map of all heads to choose from,
 /// and the table of tasks. Empty if the results hold nothing by head and there are no findings.
 std::string summary_section(const ReportContent& content);

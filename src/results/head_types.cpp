@@ -40,11 +40,11 @@ std::optional<HeadTypes> head_types(const Results& results, const HeadShape& sha
       primary.values.size() != n_head_total) {
     return std::nullopt;
   }
-  types.of_head.assign(n_head_total, std::vector<bool>(types.names.size()));
+  types.has_type.assign(n_head_total, std::vector<bool>(types.names.size()));
   types.primary.resize(n_head_total);
   for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
     for (std::size_t i = 0; i < types.names.size(); ++i) {
-      types.of_head[head_index][i] = type.values.values[i * n_head_total + head_index] == 1;
+      types.has_type[head_index][i] = type.values.values[i * n_head_total + head_index] == 1;
     }
     const double code = primary.values.values[head_index];
     if (!(code >= 0 && code < static_cast<double>(primary.flag_meanings.size()))) continue;

@@ -160,7 +160,7 @@ Declaration Declaration::integer(std::string name, DimensionNames dimensions,
 Declaration Declaration::flag(std::string name, DimensionNames dimensions,
                               std::vector<std::string> meanings, std::string long_name) {
   return {std::move(name),      std::move(dimensions), "1",
-          std::move(long_name), own_definition,        "",
+          std::move(long_name), headscope_definition,  "",
           Variable::Type::flag, std::move(meanings)};
 }
 

@@ -35,7 +35,8 @@ Engines engines_of(const json& object) {
 
 std::string text_of(const EngineRecord& record) {
   json speeds = json::object();
-  for (const auto& [engine, of_float32] : record.speeds) speeds[engine_option(engine)] = of_float32;
+  for (const auto& [engine, times_float32] : record.speeds)
+    speeds[engine_option(engine)] = times_float32;
   const json object = {{"request", record.request},
                        {"processor", record.processor},
                        {"threads", record.n_thread},

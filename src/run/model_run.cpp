@@ -119,9 +119,9 @@ void ModelRun::begin_pass(const Pass& pass, const ModelRun& earlier) {
 void ModelRun::share(const std::vector<Begun>& begun) {
   HeadTexts told;
   for (const Begun& begun_pass : begun) {
-    told.merge(begun_pass.analysis->told_before(begun_pass.pass, *begun_pass.earlier));
+    told.merge(begun_pass.analysis->head_texts_before(begun_pass.pass, *begun_pass.earlier));
   }
-  for (const Begun& begun_pass : begun) begun_pass.analysis->hear(told);
+  for (const Begun& begun_pass : begun) begun_pass.analysis->use_head_texts(told);
 }
 
 void ModelRun::share() const {

@@ -251,11 +251,11 @@ bool ShardRun::wait_for_shards(int pass, RunMonitor& monitor) {
   std::vector<int> missing = folder_.unfinished_shards(pass);
   if (missing.empty()) return true;
   const std::string number = std::to_string(pass);
-  monitor.lacks_shards("shard " + std::to_string(files_.shard) + " of " +
-                           std::to_string(files_.n_shard) + ": pass " + number +
-                           " is finished; the next needs pass " + number + " of shard " +
-                           shard_list(missing),
-                       files_.wait);
+  monitor.report_missing_shards("shard " + std::to_string(files_.shard) + " of " +
+                                    std::to_string(files_.n_shard) + ": pass " + number +
+                                    " is finished; the next needs pass " + number + " of shard " +
+                                    shard_list(missing),
+                                files_.wait);
   constexpr auto pause = std::chrono::milliseconds(500);
   constexpr int patience = 20;  // times: a shard that its user starts again has so long to do so
   int n_abandoned = 0;

@@ -92,7 +92,7 @@ Results finish_results(const RunInput& input, const ModelRun& trained,
     main_group.push_back(results.groups.size());
     const AnalysisInfo& info = item.registered->info;
     monitor.phase("results of " + info.name);
-    item.analysis->heed(controls.of(info.name));
+    item.analysis->use_controls(controls.of(info.name));
     for (ResultsGroup& group : titled(item.analysis->finish(*item.statistics), info)) {
       results.groups.push_back(std::move(group));
     }

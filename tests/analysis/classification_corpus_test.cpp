@@ -64,7 +64,11 @@ class PlantedModel : public testing::Test {
     return load_statistics(folder.file("pass.h5")).parts;
   }
 
-  std::vector<ResultsGroup> results_of_all() const { return make().results_of_all(); }
+  /// Made once.
+  const std::vector<ResultsGroup>& results_of_all() const {
+    static const std::vector<ResultsGroup> results = make().results_of_all();
+    return results;
+  }
 
   Model model_;
   Tokenizer tokenizer_;
@@ -79,7 +83,7 @@ TEST_F(PlantedModel, EveryPlantedHeadIsRecovered) {
       {"induction", "induction"},       {"sink", "sink"},          {"random", "none"}};
   const auto planted = nlohmann::json::parse(std::get<std::string>(
       *hdf5::InputFile(data_file("planted-model.h5")).attribute("", "planted_heads")));
-  const ResultsGroup group = results_of_all().front();
+  const ResultsGroup& group = results_of_all().front();
   const Variable& primary = group.variable("primary");
   for (const auto& [name, role] : planted.items()) {
     const HeadIndex head = HeadIndex::parse(name);
@@ -109,7 +113,7 @@ TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
   }
   for (const StatisticsByName& part : parts) merge(merged.model().statistics(), part);
 
-  const ResultsGroup whole = results_of_all().front();
+  const ResultsGroup& whole = results_of_all().front();
   const ResultsGroup halves = merged.finish().front();
   ASSERT_EQ(whole.variables.size(), halves.variables.size());
   for (const Variable& expected : whole.variables) {
@@ -125,7 +129,7 @@ TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
 }
 
 TEST_F(PlantedModel, ExamplesShowTheirHeadsAtWork) {
-  const std::vector<ResultsGroup> groups = results_of_all();
+  const std::vector<ResultsGroup>& groups = results_of_all();
   ASSERT_EQ(groups.size(), 2u);
   const ResultsGroup &group = groups[0], &examples = groups[1];
   const auto number = [&](const char* name, std::size_t i) {
@@ -189,7 +193,7 @@ TEST_F(PlantedModel, ExamplesShowTheirHeadsAtWork) {
 }
 
 TEST_F(PlantedModel, InductionPatternIsThatOfTheBestHeadOnARepeatedSequence) {
-  const ResultsGroup group = results_of_all().front();
+  const ResultsGroup& group = results_of_all().front();
   const auto scalar = [&](const char* name) { return group.variable(name).values.values.front(); };
   EXPECT_EQ(scalar("induction_pattern_layer"), 1);
   EXPECT_EQ(scalar("induction_pattern_head"), 0);
@@ -216,7 +220,7 @@ TEST_F(PlantedModel, InductionPatternIsThatOfTheBestHeadOnARepeatedSequence) {
 }
 
 TEST_F(PlantedModel, EvidenceNamesTheOffsetAndTheRelationWithItsArcs) {
-  const ResultsGroup group = results_of_all().front();
+  const ResultsGroup& group = results_of_all().front();
   const Variable& about = group.variable("type_about");
   const std::size_t n_head_total = group.variable("primary").values.size();
   const auto of_first_head = [&](const std::string& type) {
@@ -228,7 +232,7 @@ TEST_F(PlantedModel, EvidenceNamesTheOffsetAndTheRelationWithItsArcs) {
 }
 
 TEST_F(PlantedModel, EvidenceAgreesWithTheTypes) {
-  const ResultsGroup group = results_of_all().front();
+  const ResultsGroup& group = results_of_all().front();
   const Array& type = group.variable("type").values;
   const Array &score = group.variable("type_score").values,
               &threshold = group.variable("type_threshold").values,

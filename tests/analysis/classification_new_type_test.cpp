@@ -45,7 +45,7 @@ HeadType toy_type() {
 class Listener : public CorpusAnalysis {
  public:
   explicit Listener(std::vector<HeadTexts>& heard) : heard_(heard) {}
-  void hear(const HeadTexts& told) override { heard_.push_back(told); }
+  void use_head_texts(const HeadTexts& told) override { heard_.push_back(told); }
   std::unique_ptr<PieceObserver> begin_piece(const Piece&, DocumentStatistics&) override {
     return nullptr;
   }

@@ -463,7 +463,7 @@ TEST(PathsAnalysis, FindsThePlantedCircuitAndNothingElse) {
   const Graph& graph = std::get<Graph>(figure->content);
   ASSERT_THAT(graph.edges, testing::Not(testing::IsEmpty()));
   for (std::size_t i = 0; i < graph.edges.size(); ++i) {
-    EXPECT_EQ(graph.is_on_switch(graph.edges[i]), i > 0) << "one edge between heads";
+    EXPECT_EQ(graph.is_behind_switch(graph.edges[i]), i > 0) << "one edge between heads";
   }
   EXPECT_EQ(graph.nodes[graph.edges[0].from].name, "L0H0");
   EXPECT_EQ(graph.nodes[graph.edges[0].to].name, "L1H0");

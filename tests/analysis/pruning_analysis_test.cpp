@@ -244,7 +244,7 @@ TEST_F(PruningAnalysis, TheFigureOfTheCurveEnlargesItsFirstFifth) {
   const auto found = std::ranges::find(figures, "michel2019_curve", &Figure::name);
   ASSERT_NE(found, figures.end());
   const auto& chart = std::get<Chart>(found->content);
-  EXPECT_TRUE(chart.own_axes);
+  EXPECT_TRUE(chart.separate_ranges);
   ASSERT_EQ(chart.panels.size(), 2u);
   const double baseline = group().variable("curve").values(0, 0);
   for (const Series& series : chart.panels[1].series) {

@@ -38,6 +38,12 @@ class PlantedScores : public testing::Test {
 
   test::Passes make() const { return {analysis_, {model_, &corpus_, settings_}}; }
 
+  /// With the settings of the fixture; made once.
+  const ResultsGroup& results_of_all() const {
+    static const ResultsGroup results = make().results_of_all().front();
+    return results;
+  }
+
   /// Statistics of one pass over the documents that `wanted` accepts, run on top of `earlier`
   /// passes, written and read again.
   StatisticsByName pass_over(int pass, const test::Passes::Wanted& wanted,
@@ -58,7 +64,7 @@ class PlantedScores : public testing::Test {
 };
 
 TEST_F(PlantedScores, PlantedHeadsAttendByWhatWasPlanted) {
-  const ResultsGroup group = make().results_of_all().front();
+  const ResultsGroup& group = results_of_all();
   const Variable& attends_by = group.variable("attends_by");
   const auto family = [&](Index layer, Index head) {
     return attends_by.flag_meanings.at(static_cast<std::size_t>(attends_by.values(layer, head)));
@@ -114,7 +120,7 @@ TEST_F(PlantedScores, HeadsThatPredictRepeatedTokensKeepTheirEffect) {
 }
 
 TEST_F(PlantedScores, SurprisesAreQueriesOfOddDocumentsInOrderOfTheirDivergence) {
-  const ResultsGroup group = make().results_of_all().front();
+  const ResultsGroup& group = results_of_all();
   const Array &document = group.values("surprise_document"),
               &query = group.values("surprise_query"), &key = group.values("surprise_key"),
               &divergence = group.values("surprise_divergence"),
@@ -146,7 +152,7 @@ TEST_F(PlantedScores, SurprisesAreQueriesOfOddDocumentsInOrderOfTheirDivergence)
 }
 
 TEST_F(PlantedScores, ManyHeadsAtOnceCostLessOnTheirModelsThanAtTheirMeans) {
-  const ResultsGroup group = make().results_of_all().front();
+  const ResultsGroup& group = results_of_all();
   const Array& loss = group.values("joint_loss");
   ASSERT_EQ(loss.shape, (Shape{2, 5})) << "replacement, share";
   EXPECT_EQ(loss(Index{0}, Index{0}), loss(Index{1}, Index{0})) << "no head is replaced";
@@ -188,7 +194,7 @@ TEST_F(PlantedScores, StatisticsOfTwoHalvesMergeToTheWhole) {
     parts.push_back(std::move(first));
   }
   for (const StatisticsByName& part : parts) merge(merged.model().statistics(), part);
-  const ResultsGroup whole = make().results_of_all().front(), halves = merged.finish().front();
+  const ResultsGroup &whole = results_of_all(), halves = merged.finish().front();
   ASSERT_EQ(whole.variables.size(), halves.variables.size());
   for (const Variable& expected : whole.variables) {
     const Variable& got = halves.variable(expected.name);

@@ -84,8 +84,8 @@ TEST(Trial, MeasuresTheEnginesThatThisProcessorHasInstructionsFor) {
   }
   for (const EngineSpeed& speed : try_engines(wide_config())) {
     measured.push_back(speed.engine);
-    EXPECT_GT(speed.of_float32, 0.02);
-    EXPECT_LT(speed.of_float32, 50);
+    EXPECT_GT(speed.times_float32, 0.02);
+    EXPECT_LT(speed.times_float32, 50);
   }
   EXPECT_THAT(measured, testing::ElementsAreArray(expected));
 }
@@ -122,7 +122,7 @@ TEST(Trial, IsNotMovedByOtherProcesses) {
     for (std::size_t e = 0; e < now.size(); ++e) {
       // AMX is shared with other virtual machines: its speed moves whatever is measured.
       if (now[e].engine != Engine::int16) continue;
-      changes.push_back(std::abs(std::log(now[e].of_float32 / before[e].of_float32)));
+      changes.push_back(std::abs(std::log(now[e].times_float32 / before[e].times_float32)));
     }
   }
   if (changes.empty()) GTEST_SKIP() << "this processor has no instructions for int16";

@@ -150,8 +150,8 @@ TEST_F(CorpusFiles, AFolderSaysWhatItTookAndWhatItLeft) {
   EXPECT_EQ(corpus.n_document(), 4U);
   ASSERT_EQ(corpus.folders().size(), 1U);
   EXPECT_EQ(corpus.folders()[0].path, folder_.path());
-  EXPECT_THAT(corpus.folders()[0].taken, ElementsAre("a.txt", "b.txt", "c.conllu", "readmes.txt"));
-  EXPECT_THAT(corpus.folders()[0].left,
+  EXPECT_THAT(corpus.folders()[0].read, ElementsAre("a.txt", "b.txt", "c.conllu", "readmes.txt"));
+  EXPECT_THAT(corpus.folders()[0].ignored,
               ElementsAre("COPYING.txt", "LICENSE.txt", "License-data.txt", "README.txt",
                           "more.txt", "notes.md", "readme"));
   EXPECT_THAT(open(folder_.file("a.txt")).folders(), IsEmpty());

@@ -263,9 +263,9 @@ struct BandedGraph {
 
 TEST(GraphFigure, EdgesOnTheSwitchHaveAnEndOrAKindOnIt) {
   const Graph graph = BandedGraph().graph;
-  std::vector<bool> on_switch;
-  for (const Graph::Edge& edge : graph.edges) on_switch.push_back(graph.is_on_switch(edge));
-  EXPECT_THAT(on_switch, testing::ElementsAre(false, false, true, true));
+  std::vector<bool> behind_switch;
+  for (const Graph::Edge& edge : graph.edges) behind_switch.push_back(graph.is_behind_switch(edge));
+  EXPECT_THAT(behind_switch, testing::ElementsAre(false, false, true, true));
 }
 
 }  // namespace

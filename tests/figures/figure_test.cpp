@@ -344,7 +344,7 @@ TEST_F(Figures, PanelsWithOwnAxesShowTheRangeOfTheirSeries) {
   const DrawnFigure shared = write_figure(figure, folder_.string(), {"svg"});
   EXPECT_EQ(shared.y[0].high, shared.y[1].high);
   EXPECT_EQ(shared.x[0].high, shared.x[1].high);
-  chart.own_axes = true;
+  chart.separate_ranges = true;
   const DrawnFigure own = write_figure(figure, folder_.string(), {"svg"});
   EXPECT_EQ(own.x[0].high, shared.x[0].high);
   EXPECT_LT(own.x[1].high, own.x[0].high);

@@ -131,7 +131,7 @@ int run_analysis(const std::string& data, const std::string& work) {
       {.info = {.name = "first_token",
                 .title = "Attention to the first token",
                 .purpose = "Measures the attention to position 0.",
-                .source = own_definition,
+                .source = headscope_definition,
                 .passes = {"averaging attention", "measuring its spread"}},
        .make = [](const AnalysisContext& context) { return std::make_unique<FirstToken>(context); },
        .options = &AnalysisSettings::declare_options<FirstTokenOptions>}};

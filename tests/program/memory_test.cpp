@@ -23,6 +23,8 @@ double peak_memory(const std::string& n_document) {
                                            HEADSCOPE_PROJECT_DIR "/data/stories.conllu",
                                            "--analyses",
                                            "correlation,classification,attention",
+                                           "--engine",
+                                           "float32",
                                            "--max-documents",
                                            n_document,
                                            "--bootstrap",

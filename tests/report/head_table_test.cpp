@@ -22,7 +22,7 @@ TEST(HeadTable, HasARowPerHeadWithItsTypesAndAllScores) {
   const auto real = [&](const char* name, std::vector<std::string> axes, Array values) {
     group.add({name, std::move(axes), "1", name}, std::move(values));
   };
-  group.add({"rest", "layer head", "1", "rest", own_definition, "documents resampled"},
+  group.add({"rest", "layer head", "1", "rest", headscope_definition, "documents resampled"},
             std::vector<Estimate>{{0.5, 0.25, 0.75}, {std::nan(""), std::nan(""), std::nan("")}});
   real("share", {"offset", "layer", "head"}, Array({2, 2, 1}, {1, 2, 3, 4}));
   real("accuracy", {"relation", "layer", "head"}, Array({25, 2, 1}, 0.5));

@@ -44,7 +44,7 @@ Variable reals(const std::string& name, const std::vector<std::string>& dimensio
   variable.values = std::move(values);
   variable.long_name = "Definition of " + name;
   variable.units = "1";
-  variable.references = own_definition;
+  variable.references = headscope_definition;
   return variable;
 }
 
@@ -390,9 +390,9 @@ TEST(Tables, OfAGroupWithALineFeedInItsNameAddNoLineToTheList) {
 TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
   const test::TemporaryDirectory folder;
   ResultsGroup group = small_group();
-  group.add(
-      {"loss", "layer kind", "1", "Definition of loss", own_definition, "documents resampled"},
-      std::vector<Estimate>{{0.1, 0, 1}, {2, 1, 3}, {}, {-1e-7, -1, 1}});
+  group.add({"loss", "layer kind", "1", "Definition of loss", headscope_definition,
+             "documents resampled"},
+            std::vector<Estimate>{{0.1, 0, 1}, {2, 1, 3}, {}, {-1e-7, -1, 1}});
   group.add(reals("total", {}, Array(Shape{}, {1.0 / 3})));
   Variable flag = reals("type", {"kind"}, Array({2}, {1, 0}));
   flag.type = Variable::Type::flag;

@@ -34,7 +34,7 @@ TEST(EngineRecord, IsReadBack) {
   EXPECT_EQ(read.engines, written.engines);
   ASSERT_EQ(read.speeds.size(), 1U);
   EXPECT_EQ(read.speeds[0].engine, Engine::int16);
-  EXPECT_EQ(read.speeds[0].of_float32, 1.75);
+  EXPECT_EQ(read.speeds[0].times_float32, 1.75);
   EXPECT_EQ(engines_from_json(engines_json(read.engines), "x"), written.engines);
 }
 
@@ -46,12 +46,12 @@ TEST(EngineRecord, IsTheFirstOfManyWritersAtOnce) {
   for (int i = 0; i < n_writer; ++i) {
     writers.emplace_back([&, i] {
       seen[static_cast<std::size_t>(i)] =
-          keep_first_engine_record(folder.path(), sample_record(1 + i)).speeds[0].of_float32;
+          keep_first_engine_record(folder.path(), sample_record(1 + i)).speeds[0].times_float32;
     });
   }
   for (std::thread& writer : writers) writer.join();
   EXPECT_EQ(std::set<double>(seen.begin(), seen.end()).size(), 1U);
-  EXPECT_EQ(read_engine_record(folder.path())->speeds[0].of_float32, seen[0]);
+  EXPECT_EQ(read_engine_record(folder.path())->speeds[0].times_float32, seen[0]);
 }
 
 TEST(EngineRecord, DamageIsNamed) {

@@ -100,8 +100,8 @@ std::vector<Figure> large_figures(const Results& results) {
   heads.heads = true;
   units.panels = {{"", results.group("correlation").variable("cosine_all").values}};
   units.row_title = units.column_title = "head";
-  return {{"heads", "classification", "Sink mass", "Caption.", own_definition, heads},
-          {"units", "correlation", "Cosine of all heads", "Caption.", own_definition, units}};
+  return {{"heads", "classification", "Sink mass", "Caption.", headscope_definition, heads},
+          {"units", "correlation", "Cosine of all heads", "Caption.", headscope_definition, units}};
 }
 
 std::vector<Presentation> large_presentations() {

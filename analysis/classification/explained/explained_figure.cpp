@@ -76,7 +76,7 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
           "control does not. Labels that name no place and labels of heads without a measurable "
           "effect are left out." +
           drawn,
-      .source = own_definition,
+      .source = headscope_definition,
       .content = std::move(chart)};
 }
 

@@ -71,7 +71,7 @@ bool keeps_differences(const EngineEntry& entry, Precision precision) {
 double speed_of(Engine engine, const EngineSpeeds& speeds) {
   if (engine == Engine::float32) return 1;
   const auto found = std::ranges::find(speeds, engine, &EngineSpeed::engine);
-  return found == speeds.end() ? 0 : found->of_float32;
+  return found == speeds.end() ? 0 : found->times_float32;
 }
 
 // engines() lists the more exact first.
@@ -150,8 +150,8 @@ AblationPrecision ablation_precision(Precision precision, Engine differences, In
 
 std::string speeds_text(const EngineSpeeds& speeds) {
   std::string text;
-  for (const auto& [engine, of_float32] : speeds) {
-    text += (text.empty() ? "" : ", ") + engine_name(engine) + " " + decimals(of_float32, 2) +
+  for (const auto& [engine, times_float32] : speeds) {
+    text += (text.empty() ? "" : ", ") + engine_name(engine) + " " + decimals(times_float32, 2) +
             (text.empty() ? " times float32's speed" : "");
   }
   return text;

@@ -26,11 +26,11 @@ class GraphView {
   }
 
   isOther(node) {
-    return this.graph.nodeKinds[node.kind].onSwitch;
+    return this.graph.nodeKinds[node.kind].behindSwitch;
   }
 
   isOnSwitch({ from, to, kind }) {
-    return this.graph.edgeKinds[kind].onSwitch || this.isOther(this.graph.nodes[from]) || this.isOther(this.graph.nodes[to]);
+    return this.graph.edgeKinds[kind].behindSwitch || this.isOther(this.graph.nodes[from]) || this.isOther(this.graph.nodes[to]);
   }
 
   // Draws what the picture leaves out, or takes it away.

@@ -1,10 +1,12 @@
-#include "report/report_overview.hpp"
+#include "report/report_tables.hpp"
 
+#include <algorithm>
 #include <cctype>
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "report/head_variables.hpp"
+#include "report/html_text.hpp"
 
 namespace headscope {
 namespace {
@@ -27,7 +29,7 @@ std::string link_path(const std::string& path) {
   return link;
 }
 
-void add_columns(const ResultsGroup& group, const Variable& variable, Overview& overview) {
+void add_columns(const ResultsGroup& group, const Variable& variable, ReportTable& overview) {
   const std::size_t n_row = overview.rows.size();
   if (n_row == 0 || variable.dimensions.size() > 2 || !has_number(variable.values.values)) return;
   const std::vector<std::string> labels = variable.dimensions.size() == 2
@@ -45,13 +47,13 @@ void add_columns(const ResultsGroup& group, const Variable& variable, Overview& 
 
 }  // namespace
 
-std::vector<Overview> overviews(const ReportContent& content) {
-  std::vector<Overview> all;
+std::vector<ReportTable> overview_tables(const ReportContent& content) {
+  std::vector<ReportTable> all;
   for (const Description& description : content.descriptions) {
     const OverviewTable& table = description.overview;
     if (table.variables.empty()) continue;
     const ResultsGroup& group = content.results.group(description.group);
-    Overview overview{table.title, {table.dimension}, {}};
+    ReportTable overview{table.title, {table.dimension}, {}};
     const Variable* const pages = group.find(table.pages);
     for (const std::string& label : dimension_labels(group, table.dimension)) {
       const std::size_t row = overview.rows.size();
@@ -69,6 +71,48 @@ std::vector<Overview> overviews(const ReportContent& content) {
     all.push_back(std::move(overview));
   }
   return all;
+}
+
+ReportTable task_table(const ReportContent& content) {
+  ReportTable joined{"A head is named where both zero and mean ablation find it.", {"task"}, {}};
+  for (const Description& description : content.descriptions) {
+    const TaskTable& table = description.tasks;
+    for (const TaskTable::Row& row : table.rows) {
+      auto place = std::ranges::find(joined.rows, row.task, &ReportTable::Row::label);
+      if (place == joined.rows.end()) {
+        joined.rows.push_back(
+            {row.task, "", std::vector<std::string>(joined.headings.size() - 1, "–")});
+        place = joined.rows.end() - 1;
+      }
+      place->cells.insert(place->cells.end(), row.cells.begin(), row.cells.end());
+    }
+    joined.headings.insert(joined.headings.end(), table.headings.begin(), table.headings.end());
+    for (ReportTable::Row& row : joined.rows) row.cells.resize(joined.headings.size() - 1, "–");
+  }
+  return joined;
+}
+
+std::string table_html(const ReportTable& table, const std::string& attributes, bool is_numeric) {
+  std::string html = "<table" + attributes + ">\n<caption>" + prose_html(table.caption) +
+                     "</caption>\n<thead><tr>";
+  for (std::size_t i = 0; i < table.headings.size(); ++i) {
+    const std::string heading = prose_html(table.headings[i]);
+    html += is_numeric && i > 0 ? "<th scope=\"col\" class=\"number\">" : "<th scope=\"col\">";
+    html += (is_numeric ? "<button type=\"button\">" + heading + "</button>" : heading) + "</th>";
+  }
+  html += "</tr></thead>\n<tbody>\n";
+  for (const ReportTable::Row& row : table.rows) {
+    const std::string label = html_text(row.label);
+    html += "<tr><th scope=\"row\">" +
+            (row.page.empty() ? label : "<a href=\"" + row.page + "\">" + label + "</a>") + "</th>";
+    for (const std::string& cell : row.cells) {
+      const std::string number = html_text(cell.substr(0, cell.find(' ')));
+      html += (is_numeric ? "<td class=\"number\" data-number=\"" + number + "\">" : "<td>") +
+              prose_html(cell) + "</td>";
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table>";
 }
 
 }  // namespace headscope
