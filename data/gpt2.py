@@ -82,7 +82,7 @@ def layer_norm(x, weight, bias, epsilon):
 
 
 def gelu_new(x):
-    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * (x * x * x))))  # x**3 takes 40 times as long
 
 
 def softmax(x):

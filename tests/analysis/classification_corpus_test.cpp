@@ -289,10 +289,14 @@ TEST_F(PlantedModel, DependencyAlignmentCountsTheAttentionOfPiecesThatHaveWordsB
 void check_against_numpy(const std::string& model, const std::string& corpus,
                          const std::string& max_documents) {
   const test::TemporaryDirectory folder;
-  const test::Finished run = test::run_headscope(
-      {"run", "--model", model, "--corpus", corpus, "--max-documents", max_documents, "--analyses",
-       "classification,attention", "--patterns", "1000", "--pattern-tokens", "0", "--bootstrap",
-       "10", "--quiet", "--output", folder.path()});
+  const test::Finished run =
+      test::run_headscope({"run",         "--model",     model,
+                           "--corpus",    corpus,        "--max-documents",
+                           max_documents, "--analyses",  "classification,attention",
+                           "--patterns",  "1000",        "--pattern-tokens",
+                           "0",           "--bootstrap", "10",
+                           "--figures",   "svg",         "--quiet",
+                           "--output",    folder.path()});
   ASSERT_EQ(run.exit_status, 0) << run.err;
   test::run_reference("classification_check.py", {folder.file("results.h5"), model, corpus});
 }
@@ -305,8 +309,9 @@ class Treebank : public testing::Test {
   }
 
   void run(const std::vector<std::string>& options) const {
-    std::vector<std::string> words{"run",      "--model", model_,    "--tokenizer", tokenizer_,
-                                   "--corpus", corpus_,   "--quiet", "--output",    folder_.path()};
+    std::vector<std::string> words{"run",      "--model",      model_,      "--tokenizer",
+                                   tokenizer_, "--corpus",     corpus_,     "--quiet",
+                                   "--output", folder_.path(), "--figures", "svg"};
     words.insert(words.end(), options.begin(), options.end());
     const test::Finished run = test::run_headscope(words);
     ASSERT_EQ(run.exit_status, 0) << run.err;
@@ -345,9 +350,10 @@ std::ptrdiff_t check_effects(const std::string& model, const std::string& max_do
                              const std::string& what) {
   const test::TemporaryDirectory folder;
   const std::string corpus = data_file("stories.conllu");
-  const test::Finished run = test::run_headscope(
-      {"run", "--model", model, "--corpus", corpus, "--max-documents", max_documents, "--analyses",
-       "classification", "--bootstrap", "40", "--quiet", "--output", folder.path()});
+  const test::Finished run =
+      test::run_headscope({"run", "--model", model, "--corpus", corpus, "--max-documents",
+                           max_documents, "--analyses", "classification", "--bootstrap", "40",
+                           "--figures", "svg", "--quiet", "--output", folder.path()});
   EXPECT_EQ(run.exit_status, 0) << run.err;
   test::run_reference("effects_check.py", {folder.file("results.h5"), model, corpus, "", what});
   const std::vector<double> shares =

@@ -173,8 +173,8 @@ TEST_F(Prune, CommandWritesAModelThatRuns) {
   const Finished zeroed =
       run_headscope({"prune", in, folder_.file("zero.h5"), "--heads", "L0H1", "--mode", "zero"});
   EXPECT_EQ(zeroed.out, folder_.file("zero.h5") + ": 1 of 6 heads set to zero\n");
-  const Finished run =
-      run_headscope({"run", "--model", path_, "--output", folder_.file("out"), "--quiet"});
+  const Finished run = run_headscope(
+      {"run", "--model", path_, "--output", folder_.file("out"), "--figures", "svg", "--quiet"});
   EXPECT_EQ(run.exit_status, 0) << run.err;
   EXPECT_EQ(read_results(folder_.file("out/results.h5")).attributes.at("pruned_heads"),
             AttributeValue("L0H1,L1H0,L1H2"));
@@ -184,10 +184,11 @@ TEST_F(Prune, RemovedHeadsAreOfNoType) {
   const std::string model = std::string(HEADSCOPE_PROJECT_DIR) + "/data/planted-model.h5";
   const auto types = [&](const std::string& file) {
     const std::string output = folder_.file("out");
-    const Finished finished = run_headscope(
-        {"run", "--model", file, "--corpus",
-         std::string(HEADSCOPE_PROJECT_DIR) + "/data/stories.conllu", "--max-documents", "8",
-         "--analyses", "classification", "--output", output, "--force", "--quiet"});
+    const Finished finished =
+        run_headscope({"run", "--model", file, "--corpus",
+                       std::string(HEADSCOPE_PROJECT_DIR) + "/data/stories.conllu",
+                       "--max-documents", "8", "--analyses", "classification", "--output", output,
+                       "--force", "--figures", "svg", "--quiet"});
     EXPECT_EQ(finished.exit_status, 0) << finished.err;
     return read_results(output + "/results.h5").group("classification").variable("type").values;
   };

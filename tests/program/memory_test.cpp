@@ -248,7 +248,7 @@ INSTANTIATE_TEST_SUITE_P(
                     MeasuredRun{"classification", "wide", wide_config()},
                     MeasuredRun{"score_model", "wide", wide_config()},
                     MeasuredRun{"tasks", "wide", wide_config()},
-                    MeasuredRun{"paths", "wide", wide_config()},
+                    MeasuredRun{"paths", "wide", config_of(2, 4, 512, 2048, 256)},
                     MeasuredRun{"attention", "wide", wide_config()},
                     MeasuredRun{"attention", "long", config_of(1, 1, 512, 64, 2048)}),
     name_of_run);

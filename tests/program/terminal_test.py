@@ -88,8 +88,9 @@ class Progress(unittest.TestCase):
 
     def test_the_time_left_is_of_the_whole_run(self):
         with tempfile.TemporaryDirectory() as folder:
-            status, written = on_terminal(200, "run", "--analyses", "pruning", "--max-documents", "2", "--bootstrap", "20",
-                                          "--figures", "svg", "--output", folder)
+            status, written = on_terminal(200, "run", "--model", PROJECT / "data/planted-model.h5", "--corpus", PROJECT / "data/stories.conllu",
+                                          "--analyses", "pruning", "--max-documents", "2", "--bootstrap", "20", "--figures", "svg",
+                                          "--output", folder)
         self.assertEqual(status, 0, written)
         lines = re.split(r"[\r\n]+", without_escapes(written))
         last = -1

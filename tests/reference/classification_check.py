@@ -248,8 +248,8 @@ def pattern_scores(A, marks, tokens, counts, mean_first):
     keep = (k >= 1) & (q >= 2)
     q, k = q[keep], k[keep]
     a = A[q, k]
-    entropy = np.array([-sum(x * math.log(x) for x in row if x > 0) for row in A])
-    nearest_largest = {i: max(range(1, i + 1), key=lambda j: (A[i, j], j)) for i in range(2, T)}
+    entropy = -(A * np.log(np.where(A > 0, A, 1))).sum(axis=1)
+    nearest_largest = {i: i - int(A[i, i:0:-1].argmax()) for i in range(2, T)}
     first = (q < 10)
     scores = {
         "sink": (A[1:, 0].sum(), T - 1), "entropy": (entropy[1:].sum(), T - 1), "confidence": (A[1:].max(axis=1).sum(), T - 1),
@@ -277,8 +277,9 @@ def pattern_scores(A, marks, tokens, counts, mean_first):
     return scores, entropy
 
 
-def semantic_scores(A, tokens, wte, seed):
-    """Numerators and denominators of the correlation and of its 20 nulls, which permute the tokens' embeddings."""
+def semantic_cosines(tokens, wte, seed):
+    """For each query with enough keys: its keys and the centred cosines of its embedding with theirs and of 20 nulls, which permute the
+    tokens' embeddings, [1 + null, key]."""
     different = list(dict.fromkeys(tokens[1:]))
     E = wte[different].astype(np.float64)
     E /= np.linalg.norm(E, axis=1, keepdims=True)
@@ -289,18 +290,23 @@ def semantic_scores(A, tokens, wte, seed):
     renames = [np.arange(len(different))]
     renames += [random_permutation(len(different), CounterRandom(seed, replicate)) for replicate in range(20)]
     renames = np.array(renames)
-    total, n = np.zeros(21), np.zeros(21)
     for q in range(2, len(tokens)):
         keys = [k for k in range(1, q - 1) if tokens[k] != tokens[q]]
-        if len(keys) < 5:
-            continue
+        if len(keys) >= 5:
+            s = cosine[renames[:, types[q]][:, None], renames[:, types[keys]]]
+            yield q, keys, s - s.mean(axis=1, keepdims=True)
+
+
+def semantic_scores(A, cosines):
+    """Numerators and denominators of the correlation with `semantic_cosines`, and of its nulls."""
+    total, n = np.zeros(21), np.zeros(21)
+    for q, keys, s in cosines:
         a = A[q, keys] - A[q, keys].mean()
         if np.linalg.norm(a) <= 1e-6 * np.linalg.norm(A[q, keys]):
             continue
-        s = cosine[renames[:, types[q]][:, None], renames[:, types[keys]]]
-        s = s - s.mean(axis=1, keepdims=True)
-        varies = np.linalg.norm(s, axis=1) > 1e-6 * math.sqrt(len(keys))
-        total[varies] += (s[varies] @ a) / np.sqrt((a @ a) * (s[varies] ** 2).sum(axis=1))
+        squares = (s * s).sum(axis=1)
+        varies = squares > 1e-12 * len(keys)
+        total[varies] += (s[varies] @ a) / np.sqrt((a @ a) * squares[varies])
         n[varies] += 1
     return list(zip(total, n))
 
@@ -540,10 +546,11 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
                 by_document.add("pronoun", pronoun, 0, **in_documents)
                 for rule, is_right in zip(RULES, right):
                     by_document.add(("pronoun", rule), pronoun and is_right, 0, **in_documents)
+        cosines = list(semantic_cosines(tokens, model["wte.weight"], CounterRandom(seed, d).value(index)))
         for unit in np.ndindex(shape):
             A = A_all[unit]
             scores, entropy = pattern_scores(A, marks, tokens, counts, first[unit])
-            semantic = semantic_scores(A, tokens, model["wte.weight"], CounterRandom(seed, d).value(index))
+            semantic = semantic_scores(A, cosines)
             scores["semantic"] = semantic[0]
             beyond_sink = np.tril(A)[2:, 1:]
             for c in CLASSES:

@@ -18,7 +18,7 @@ import numpy as np
 
 from classification_check import adjusted
 from plain_bpe import Tokenizer
-from plain_gpt2 import compare, layer_norm, read_model, report_failures, t_upper_tail
+from plain_gpt2 import compare, gelu_new, layer_norm, read_model, report_failures, t_upper_tail
 
 # Margins of up to about 70 nats in the program's float32; differences along small steps in float64. The gradient of a saturated softmax
 # is a difference of nearly equal numbers, which float32 gives to five digits.
@@ -40,50 +40,70 @@ def nodes_and_ports(model):
     return nodes, ports + [("logits", len(nodes))]
 
 
-def log_probabilities(model, tokens, read, share=1, mean_token=0):
-    """ln p of tokens 1 .. T-1. `read(port, outputs, bias)` returns what a port reads, of the nodes' outputs so far. Of the difference of
-    token embeddings after position 0 from their mean a share is left."""
-    T, n_head = len(tokens), model["n_head"]
+def log_probabilities(model, tokens, first, read, share=1, mean_token=0):
+    """Sum of ln p of tokens first .. T-1, [side], and what nodes write, [node][side, T, d_model]. `read(port, outputs, bias, stream)`
+    returns what a port reads, of the nodes' outputs so far or of their sum with the biases, the stream. Of the difference of token embeddings after position 0 from their mean a share is left."""
+    T, n_head = tokens.shape[1], model["n_head"]
     embedded = model["wte.weight"][tokens]
-    embedded[1:] = mean_token + share * (embedded[1:] - mean_token)
+    embedded[:, 1:] = mean_token + share * (embedded[:, 1:] - mean_token)
     outputs, bias = [embedded + model["wpe.weight"][:T]], np.zeros(model["wte.weight"].shape[1])
+    stream = outputs[0]
     mask = np.triu(np.ones((T, T), bool), 1)
+
+    def read_normalized(port, of_stream, norm):
+        x = read(port, outputs, bias, stream)
+        return of_stream if x is stream else layer_norm(model, x, norm)
+
     for layer in range(model["n_layer"]):
         name, new = f"h.{layer}.", []
         weights = np.split(model[name + "attn.c_attn.weight"], 3, axis=1)
         biases = np.split(model[name + "attn.c_attn.bias"], 3)
         d_head = weights[0].shape[1] // n_head
+        of_stream = layer_norm(model, stream, name + "ln_1")
         for head in range(n_head):
-            own = slice(head * d_head, (head + 1) * d_head)
-            q, k, v = (layer_norm(model, read(f"L{layer}H{head}.{kind}", outputs, bias), name + "ln_1") @ W[:, own] + b[own]
+            rows = slice(head * d_head, (head + 1) * d_head)
+            q, k, v = (read_normalized(f"L{layer}H{head}.{kind}", of_stream, name + "ln_1") @ W[:, rows] + b[rows]
                        for kind, W, b in zip("qkv", weights, biases))
-            scores = np.where(mask, -np.inf, q @ k.T / math.sqrt(d_head))
+            scores = np.where(mask, -np.inf, q @ k.swapaxes(1, 2) / math.sqrt(d_head))
             pattern = np.exp(scores - scores.max(-1, keepdims=True))
-            new.append(pattern / pattern.sum(-1, keepdims=True) @ v @ model[name + "attn.c_proj.weight"][own])
+            new.append(pattern / pattern.sum(-1, keepdims=True) @ v @ model[name + "attn.c_proj.weight"][rows])
         outputs, bias = outputs + new, bias + model[name + "attn.c_proj.bias"]
-        hidden = layer_norm(model, read(f"MLP{layer}", outputs, bias), name + "ln_2") @ model[name + "mlp.c_fc.weight"] \
-            + model[name + "mlp.c_fc.bias"]
-        hidden = 0.5 * hidden * (1 + np.tanh(math.sqrt(2 / math.pi) * (hidden + 0.044715 * hidden**3)))
-        outputs, bias = outputs + [hidden @ model[name + "mlp.c_proj.weight"]], bias + model[name + "mlp.c_proj.bias"]
-    logits = layer_norm(model, read("logits", outputs, bias), "ln_f") @ model["wte.weight"].T
+        stream = sum(new, stream) + model[name + "attn.c_proj.bias"]
+        hidden = read_normalized(f"MLP{layer}", layer_norm(model, stream, name + "ln_2"), name + "ln_2") \
+            @ model[name + "mlp.c_fc.weight"] + model[name + "mlp.c_fc.bias"]
+        outputs, bias = outputs + [gelu_new(hidden) @ model[name + "mlp.c_proj.weight"]], bias + model[name + "mlp.c_proj.bias"]
+        stream = stream + outputs[-1] + model[name + "mlp.c_proj.bias"]
+    logits = layer_norm(model, read("logits", outputs, bias, stream)[:, first - 1:-1], "ln_f") @ model["wte.weight"].T
     logits -= logits.max(-1, keepdims=True)
-    return (logits - np.log(np.exp(logits).sum(-1, keepdims=True)))[np.arange(T - 1), tokens[1:]], outputs
+    logits -= np.log(np.exp(logits).sum(-1, keepdims=True))
+    return np.take_along_axis(logits, tokens[:, first:, None], -1).sum((1, 2)), outputs
 
 
-def read_all(_, outputs, bias):
-    return sum(outputs) + bias
+def read_all(_, outputs, bias, stream):
+    return stream
 
 
 class Task:
+    """Sides of one length go through a pass together; sides are numbered good, bad, good, ... of the pairs. Tokens before the first at
+    which the sides of some pair differ are left out of margins, in which they cancel."""
+
     def __init__(self, model, pairs):
-        self.model, self.pairs, self.nodes = model, pairs, nodes_and_ports(model)[0]
-        self.mean_token = np.concatenate([model["wte.weight"][side[1:]] for pair in pairs for side in pair]).mean(0)
-        self.written = [[log_probabilities(model, side, read_all)[1] for side in pair] for pair in pairs]
+        self.model, self.nodes = model, nodes_and_ports(model)[0]
+        sides = [side for pair in pairs for side in pair]
+        self.n_side = len(sides)
+        self.first = min(next(i for i, (a, b) in enumerate(zip(*pair)) if a != b) for pair in pairs)
+        self.mean_token = np.concatenate([model["wte.weight"][side[1:]] for side in sides]).mean(0)
+        lengths = np.array([len(side) for side in sides])
+        self.batches = [(np.flatnonzero(lengths == length), np.array([side for side in sides if len(side) == length]))
+                        for length in np.unique(lengths)]
+        self.written = [log_probabilities(model, tokens, self.first, read_all)[1] for _, tokens in self.batches]
 
     def margins(self, read):
         """By pair."""
-        return np.array([log_probabilities(self.model, good, read)[0].sum() - log_probabilities(self.model, bad, read)[0].sum()
-                         for good, bad in self.pairs])
+        log_p = np.empty(self.n_side)
+        for places, tokens in self.batches:
+            log_p[places] = log_probabilities(self.model, tokens, self.first, read)[0]
+        return log_p[0::2] - log_p[1::2]
 
     def margin(self, read):
         return self.margins(read).mean()
@@ -92,35 +112,31 @@ class Task:
         """Of the margin, along the change of what the edge's port reads by ablating it, in a pass with this share of the token embeddings."""
         node, port = self.nodes.index(edge[0]), edge[1]
         total = 0
-        for pair, written in zip(self.pairs, self.written):
-            for side, sign, outputs in zip(pair, (1, -1), written):
-                change = replacement[node] - outputs[node]
-                for step in (STEP, -STEP):
-                    def read(reader, outputs, bias, step=step, change=change):
-                        return read_all(reader, outputs, bias) + (step * change if reader == port else 0)
-                    log_p = log_probabilities(self.model, side, read, share, self.mean_token)[0].sum()
-                    total += sign * log_p / (2 * step) / len(self.pairs)
+        for (places, tokens), written in zip(self.batches, self.written):
+            change, sign = replacement[node] - written[node], np.where(places % 2 == 0, 1, -1)
+            for step in (STEP, -STEP):
+                def read(reader, outputs, bias, stream, step=step, change=change):
+                    return stream + step * change if reader == port else stream
+                log_p = log_probabilities(self.model, tokens, self.first, read, share, self.mean_token)[0]
+                total += (sign * log_p).sum() / (2 * step) / (self.n_side / 2)
         return total
 
     def means(self):
         """Mean of what each node writes over the tokens of both sides after position 0."""
-        sums, count = 0, 0
-        for side in (side for pair in self.pairs for side in pair):
-            sums = sums + np.stack([output[1:].sum(0) for output in log_probabilities(self.model, side, read_all)[1]])
-            count += len(side) - 1
-        return sums / count
+        sums = sum(np.stack([output[:, 1:].sum((0, 1)) for output in written]) for written in self.written)
+        return sums / sum(tokens[:, 1:].size for _, tokens in self.batches)
 
     def means_by_position(self):
         """Mean of what each node writes over both sides, which are all as long: [node][position, d_model]."""
-        return np.mean([log_probabilities(self.model, side, read_all)[1] for pair in self.pairs for side in pair], axis=0)
+        (written,) = self.written
+        return np.stack([output.mean(0) for output in written])
 
 
 def changed(edge, replacement, nodes, share):
     """All ports read the whole stream, but for one that reads `share` of the change by ablating the edge in addition."""
     node, port = nodes.index(edge[0]), edge[1]
 
-    def read(reader, outputs, bias):
-        stream = read_all(reader, outputs, bias)
+    def read(reader, outputs, bias, stream):
         return stream + share * (replacement[node] - outputs[node]) if reader == port else stream
 
     return read
@@ -128,7 +144,7 @@ def changed(edge, replacement, nodes, share):
 
 def circuit(kept, replacement, nodes):
     """Ports read the nodes of kept edges, and what replaces the others."""
-    def read(port, outputs, bias):
+    def read(port, outputs, bias, stream):
         return bias + sum(output if (nodes[i], port) in kept else np.broadcast_to(replacement[i], output.shape)
                           for i, output in enumerate(outputs))
 

@@ -16,7 +16,7 @@ import h5py
 import numpy as np
 
 from classification_check import character_sets, is_punctuation, read_conllu, read_tokenizer, token_bytes, words_to_tokens
-from plain_gpt2 import CounterRandom, Pass, compare, layer_norm, read_model, report_failures, spread_sample
+from plain_gpt2 import CounterRandom, Pass, compare, gelu_new, layer_norm, read_model, report_failures, spread_sample
 
 QUERY_STREAM = 3 << 60
 PENALTY = 1e-4
@@ -172,8 +172,7 @@ def lexical_scores(model, tokens, first_token):
         def rest(stream, z):
             stream = stream + z.transpose(1, 0, 2).reshape(len(stream), -1) @ model[name + "attn.c_proj.weight"] + model[name + "attn.c_proj.bias"]
             hidden = layer_norm(model, stream, name + "ln_2") @ model[name + "mlp.c_fc.weight"] + model[name + "mlp.c_fc.bias"]
-            hidden = 0.5 * hidden * (1 + np.tanh(math.sqrt(2 / math.pi) * (hidden + 0.044715 * hidden**3)))
-            return stream + hidden @ model[name + "mlp.c_proj.weight"] + model[name + "mlp.c_proj.bias"]
+            return stream + gelu_new(hidden) @ model[name + "mlp.c_proj.weight"] + model[name + "mlp.c_proj.bias"]
 
         (q, k, v), (_, k0, v0) = heads(x), heads(first)
         width = math.sqrt(q.shape[-1])

@@ -17,6 +17,17 @@ function svgElement(tag, attributes) {
   return node;
 }
 
+// The texts below `root`, in the order of the page, but for those in elements that the selector `without` matches.
+function textNodes(root, without) {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, (node) => {
+    if (node.nodeType === Node.TEXT_NODE) return NodeFilter.FILTER_ACCEPT;
+    return node.matches(without) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;
+  });
+  const nodes = [];
+  while (walker.nextNode()) nodes.push(walker.currentNode);
+  return nodes;
+}
+
 function button(text, onClick, attributes = {}) {
   const node = element("button", { type: "button", ...attributes }, text);
   node.addEventListener("click", onClick);

@@ -2,11 +2,8 @@
 
 // Turns each `L5H1` in a text into a button.
 function linkNames(root) {
-  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT, (node) => (
-    node.parentElement.closest("button, svg, select, script, code, table.head-map, #model-view")
-      ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT));
-  const named = [];
-  while (walker.nextNode()) if (/\bL\d+H\d+\b/.test(walker.currentNode.data)) named.push(walker.currentNode);
+  const named = textNodes(root, "button, svg, select, script, code, table.head-map, #model-view")
+    .filter((node) => /\bL\d+H\d+\b/.test(node.data));
   for (const node of named) {
     const parts = node.data.split(/\b(L\d+H\d+)\b/).map((part) => {
       const headIndex = headIndexNamed(part);
