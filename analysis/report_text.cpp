@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "base/label_text.hpp"
@@ -16,6 +17,15 @@ std::optional<std::size_t> largest(const std::vector<double>& values) {
     if (!std::isnan(values[i]) && (!best || values[i] > values[*best])) best = i;
   }
   return best;
+}
+
+std::vector<std::size_t> ranking(const std::vector<double>& values) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return values[i]; });
+  return order;
 }
 
 std::vector<double> finite_values(const std::vector<double>& values) {

@@ -14,6 +14,9 @@ namespace headscope {
 /// Index of the largest number, the first on ties; nullopt if all are NaN.
 std::optional<std::size_t> largest(const std::vector<double>& values);
 
+/// Indices of the finite values, the largest value first.
+std::vector<std::size_t> ranking(const std::vector<double>& values);
+
 /// Those of the values that are finite.
 std::vector<double> finite_values(const std::vector<double>& values);
 

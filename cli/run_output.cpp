@@ -11,6 +11,7 @@
 #include "base/utf8.hpp"
 #include "figures/drawing.hpp"
 #include "figures/gnuplot.hpp"
+#include "files/pending_file.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
 #include "headscope/output_lock.hpp"
@@ -57,12 +58,7 @@ std::string no_figures_text(const std::string& reason, const std::string& direct
 void check_output_folder(const std::string& path) {
   std::error_code ignored;
   for (const char* name : {"results.h5", "report.html", "report.md"}) {
-    const fs::path file = fs::path(path) / name;
-    const fs::file_status status = fs::status(file, ignored);
-    if (fs::is_directory(status)) throw cannot_write(file, "it is a folder");
-    if (fs::exists(status) && !fs::is_regular_file(status)) {
-      throw cannot_write(file, "it is not a file");
-    }
+    check_replaceable(fs::path(path) / name);
   }
   for (const char* name : {"", "tables", "figures", "shards"}) {
     const fs::path folder = *name == '\0' ? fs::path(path) : fs::path(path) / name;

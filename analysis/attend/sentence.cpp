@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <functional>
 #include <limits>
-#include <numeric>
 
 #include "attend/next_tokens.hpp"
 #include "base/label_text.hpp"
@@ -74,20 +71,9 @@ const VariableTable sentence_variables{
      "Keys; the sum of query times key over the dimensions is the score before the softmax"},
 };
 
-/// Units by falling value; those without one are left out.
-std::vector<std::size_t> by_value(const std::vector<double>& values) {
-  std::vector<std::size_t> head_indices(values.size());
-  std::iota(head_indices.begin(), head_indices.end(), 0);
-  std::erase_if(head_indices,
-                [&](std::size_t head_index) { return std::isnan(values[head_index]); });
-  std::ranges::stable_sort(head_indices, std::greater<>(),
-                           [&](std::size_t head_index) { return values[head_index]; });
-  return head_indices;
-}
-
 /// `L0H3 0.92, L1H5 0.61 and 3 more`; of none from `least_named` on, the first.
 std::string leading_heads(const Array& values) {
-  std::vector<std::size_t> head_indices = by_value(values.values);
+  std::vector<std::size_t> head_indices = ranking(values.values);
   if (head_indices.empty()) return "";
   const auto text = [&](std::size_t head_index) {
     return head_text(head_index, values.shape[1]) + " " + decimals(values.values[head_index], 2);
@@ -115,7 +101,7 @@ std::string leading_keys(const Array& weights, const Array& keys,
     return head_text(head_index, weights.shape[1]) + " to " + in_quotes(labels.at(key)) + " (" +
            std::to_string(key) + ") " + decimals(weights.values[head_index], 2);
   };
-  return joined(by_value(weights.values) | std::views::take(most_named), ", ", text);
+  return joined(ranking(weights.values) | std::views::take(most_named), ", ", text);
 }
 
 std::string token_list(const std::vector<std::string>& labels) {

@@ -15,17 +15,6 @@
 namespace headscope {
 namespace {
 
-/// Indices of the finite values, largest value first.
-std::vector<std::size_t> ranking(const std::vector<double>& values) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) order.push_back(i);
-  }
-  std::ranges::stable_sort(order,
-                           [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
-  return order;
-}
-
 /// The n largest values of a layer x head array: `L1H2 (0.98), L0H0 (0.90)`.
 std::string largest_heads(const std::vector<double>& values, std::size_t n_head, std::size_t n) {
   return joined(ranking(values) | std::views::take(n), ", ", [&](std::size_t head_index) {

@@ -7,6 +7,7 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "classification/explained/explained.hpp"
+#include "classification/learned_types.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -14,44 +15,20 @@ namespace {
 
 constexpr std::size_t most_types_named = 4, most_heads_named = 3;
 
-/// Whether more heads are of the type than in any untrained model, each of which was tested for the
-/// type; without untrained models, whether any head is.
-bool is_learned(const ResultsGroup& group, std::size_t type, double n_head_of_type) {
-  if (n_head_of_type == 0 || !group.has("control_type_heads")) return n_head_of_type > 0;
-  const Array& untrained = group.values("control_type_heads");
-  for (std::size_t control = 0; control < untrained.shape[0]; ++control) {
-    if (!(untrained(control, type) < n_head_of_type)) return false;  // NaN: not tested
-  }
-  return true;
-}
-
 std::string attend_by_text(const ResultsGroup& group) {
-  const Array& type = group.values("type");
+  const LearnedTypes types = learned_types(group);
   const std::vector<std::string> names = spaced(group.labels("head_type"));
-  std::vector<bool> typed(type.shape[1] * type.shape[2]);
-  std::vector<std::pair<std::ptrdiff_t, std::string>> counts;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::vector<double> flags = type.part(i).values;
-    const std::ptrdiff_t n_head_of_type = std::ranges::count(flags, 1.0);
-    if (!is_learned(group, i, static_cast<double>(n_head_of_type))) continue;
-    counts.emplace_back(n_head_of_type, names[i]);
-    for (std::size_t head_index = 0; head_index < flags.size(); ++head_index) {
-      if (flags[head_index] == 1) typed[head_index] = true;
-    }
-  }
-  std::ranges::stable_sort(counts, std::greater(), [](const auto& count) { return count.first; });
-  const std::string of_heads =
-      std::to_string(std::ranges::count(typed, true)) + " of " + count_text(typed.size(), "head");
+  const std::string of_heads = std::to_string(types.n_typed) + " of " +
+                               count_text(group.values("type").part(0).size(), "head");
   const std::string text = group.has("control_type_heads")
                                ? of_heads + " have a type that untrained models have less often"
                                : of_heads + " have a type";
-  if (counts.empty()) return text + ".";
+  if (types.learned.empty()) return text + ".";
   std::string list =
-      joined(counts | std::views::take(most_types_named), ", ", [](const auto& count) {
-        return count.second + " (" + count_text(static_cast<std::size_t>(count.first), "head") +
-               ")";
+      joined(types.learned | std::views::take(most_types_named), ", ", [&](const TypeCount& count) {
+        return names[count.type] + " (" + count_text(count.n_head, "head") + ")";
       });
-  if (const std::size_t n_type = counts.size(); n_type > most_types_named) {
+  if (const std::size_t n_type = types.learned.size(); n_type > most_types_named) {
     list += " and " + count_text(n_type - most_types_named, "type") + " of fewer heads";
   }
   return text + ": " + list + ".";

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "classification/explained/explained.hpp"
 #include "classification/headline.hpp"
+#include "classification/learned_types.hpp"
 #include "classification/results.hpp"
 #include "classification/tests/relations.hpp"
 #include "classification/variables.hpp"
@@ -16,19 +17,6 @@
 namespace headscope {
 namespace {
 
-/// The most heads of a type in one untrained model; NaN where their documents cannot test for the
-/// type.
-/// @param group  with control_type_heads.
-double most_untrained(const ResultsGroup& group, std::size_t type) {
-  const Array& heads = group.values("control_type_heads");
-  double most = 0;
-  for (std::size_t control = 0; control < heads.shape[0]; ++control) {
-    if (std::isnan(heads(control, type))) return std::nan("");
-    most = std::max(most, heads(control, type));
-  }
-  return most;
-}
-
 /// ` (untrained: at most 2)`; nothing without untrained models.
 std::string untrained_text(const ResultsGroup& group, std::size_t type) {
   if (!group.has("control_type_heads")) return "";
@@ -37,41 +25,30 @@ std::string untrained_text(const ResultsGroup& group, std::size_t type) {
   return most == 0 ? " (untrained: none)" : " (untrained: at most " + number_text(most, 3) + ")";
 }
 
-/// A type counts if more heads have it than in any untrained model.
 std::string type_line(const ResultsGroup& group) {
-  const Array& type = group.values("type");
+  const LearnedTypes types = learned_types(group);
   const std::vector<std::string> names = spaced(group.labels("head_type"));
-  const std::size_t n_head_total = type.shape[1] * type.shape[2];
+  const auto name = [&](std::size_t type) { return names[type] + untrained_text(group, type); };
+  const auto counted = [&](const TypeCount& count) {
+    return std::to_string(count.n_head) + " " + name(count.type);
+  };
   const bool has_control = group.has("control_type_heads");
-  std::vector<bool> typed(n_head_total);
-  std::vector<std::pair<std::size_t, std::string>> counts;
-  std::vector<std::string> by_chance, absent;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::vector<double> flags = type.part(i).values;
-    const auto n = static_cast<std::size_t>(std::ranges::count(flags, 1.0));
-    const std::string text = names[i] + untrained_text(group, i);
-    if (n == 0) {
-      absent.push_back(text);
-    } else if (has_control && static_cast<double>(n) <= most_untrained(group, i)) {
-      by_chance.push_back(std::to_string(n) + " " + text);
-    } else {
-      counts.emplace_back(n, std::to_string(n) + " " + text);
-      for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-        if (flags[head_index] == 1) typed[head_index] = true;
-      }
-    }
-  }
-  std::ranges::stable_sort(counts, std::greater(), [](const auto& entry) { return entry.first; });
-  std::string text = std::to_string(std::ranges::count(typed, true)) + " of " +
-                     std::to_string(n_head_total) + " heads have a type" +
-                     (counts.empty() ? "" : ": ") +
-                     joined(counts, ", ", [](const auto& entry) { return entry.second; }) +
+  std::string text = std::to_string(types.n_typed) + " of " +
+                     std::to_string(group.values("type").part(0).size()) + " heads have a type" +
+                     (types.learned.empty() ? "" : ": ") + joined(types.learned, ", ", counted) +
                      ". A head may have several types.";
-  if (!by_chance.empty()) {
-    text += " Not counted, since untrained models have as many: " + joined(by_chance, ", ") + ".";
+  if (!types.not_learned.empty()) {
+    const bool are_tested = std::ranges::none_of(types.not_learned, [&](const TypeCount& count) {
+      return std::isnan(most_untrained(group, count.type));
+    });
+    text += " Not counted, since untrained models have as many" +
+            std::string(are_tested ? ": " : " or could not be tested: ") +
+            joined(types.not_learned, ", ", counted) + ".";
   }
   if (has_control) {
-    if (!absent.empty()) text += " Types without a head: " + joined(absent, ", ") + ".";
+    if (!types.absent.empty()) {
+      text += " Types without a head: " + joined(types.absent, ", ", name) + ".";
+    }
     text += " Untrained: the largest number of such heads in one of " +
             count_text(group.values("control_type_heads").shape[0], "untrained model") + ".";
   }

@@ -30,7 +30,7 @@ class IntegratedEdges {
   /// The mean is the effect by integrated gradients.
   using Observer = EdgeGradient::MeanObserver;
 
-  /// @param forward     of the model; runs all passes but the first.
+  /// @param forward     of the model; runs passes 1 to M - 1. Pass M is `clean`.
   /// @param clean       HeadAblation::activations() of the batch.
   /// @param mean_token  d_model: mean token embedding.
   /// The others as in EdgeGradient::run. @throws ShapeError as it does.

@@ -56,8 +56,8 @@ struct PathsOptions {
     });
     return has_one_length && length <= most_position ? length : 1;
   }
-  /// Whether pair i of n is among those ablated exactly.
-  bool runs_pair(std::uint64_t i, std::uint64_t n) const {
+  /// Whether pair i of n is in the sample that --paths-pairs sets.
+  bool is_sampled_pair(std::uint64_t i, std::uint64_t n) const {
     return n_pair == 0 || n <= n_pair || (i + 1) * n_pair / n > i * n_pair / n;
   }
 };

@@ -21,10 +21,13 @@ ResultsGroup paths_results(const Statistics& statistics, const std::vector<Task>
 void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisSettings& settings,
                      ResultsGroup& group);
 
-/// Share of a task's margin that an edge of its circuit changes at least. Effects far smaller are
-/// significant too: an edge that is not needed still moves the scale of a LayerNorm, alike in all
-/// pairs.
+/// An edge belongs to a task's circuit if ablating it changes the margin by this share of it.
+/// Effects far smaller are significant too: an edge that is not needed still moves the scale of a
+/// LayerNorm, alike in all pairs.
 inline constexpr double least_circuit_share = 0.01;
+
+/// Pruning drops a part of a circuit if the margin then falls by at most this share of edge_margin.
+inline constexpr double most_lost_share = 0.01;
 
 /// One edge of a task's circuit.
 struct CircuitEdge {

@@ -40,8 +40,8 @@ struct PathSums : MarginSums {
   std::string narrowed(int pass) const;  ///< block x point, margins of circuits, nats
   // Of the pruning pass.
   std::string pruned;         ///< edge, 1 for those left
-  std::string n_judged;       ///< block, odd pairs
-  std::string pruned_margin;  ///< block x {no edge, those left, all}, margins of odd pairs, nats
+  std::string n_judged;       ///< block, pairs that judge: half_of_pairs 1
+  std::string pruned_margin;  ///< block x {no edge, those left, all}, margins of these pairs, nats
 
  private:
   std::string number_;

@@ -31,7 +31,7 @@ struct DocumentRows {
   std::vector<const Array*> direct_head;  ///< layer x head, logits summed
   std::vector<const Array*> direct_part;  ///< layer + n_direct_part, logits summed
   std::vector<const Array*>
-      curve;  ///< 2 x order x step: nats summed, correct tokens; empty before pass 2
+      curve;  ///< 2 x order x step: nats summed, correct tokens; empty until the third pass
   std::vector<Array> first_order;  ///< n_ablation_row x layer x head, nats summed
   GradientBlocks gradient_only;
 
@@ -40,7 +40,7 @@ struct DocumentRows {
 
 inline constexpr std::size_t all_but_one_row = 2;
 
-/// @throws Error if no document has two tokens.
+/// @throws Error if no document has at least two tokens.
 DocumentRows document_rows(const Statistics& statistics);
 BootstrapCounts every_document_once(const DocumentRows& rows);
 /// The weights, set to 0 for documents of the other parity: even documents make the orders of

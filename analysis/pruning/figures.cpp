@@ -11,7 +11,7 @@ namespace headscope {
 namespace {
 
 const char* const michel = "Michel et al. 2019";
-constexpr std::size_t grey_series = 7;  // black in the palette, as guides are
+constexpr std::size_t guide_series = 7;  // black in the palette
 
 // Sequential from zero, unless a head is better ablated.
 void scale_from_zero(Heatmap& map, bool any_below_zero) {
@@ -134,24 +134,26 @@ Figure importance_figure(const ResultsGroup& group) {
   const ChartPanel absolute = importance_panel(group, "per_example", "absolute, per example");
   ChartPanel prediction = importance_panel(group, "signed", "signed, the prediction");
   const auto [least, most] = std::ranges::minmax(prediction.series.front().x);
-  prediction.series.insert(
-      prediction.series.begin(),
-      {.label = "exact prediction", .x = {least, most}, .y = {least, most}, .colour = grey_series});
-  return {.name = "michel2019_importance",
-          .group = group.name,
-          .title = "First-order importance against ablation",
-          .caption =
-              "Each point is a head. Up: the measured loss increase when the head is set to zero, "
-              "with its 95 % interval. Across, left panel: the importance of Michel et al., the "
-              "mean over documents of |sum of z.g|; it has no sign and predicts no increase. "
-              "Across, right panel: signed importance, the loss increase that the gradient "
-              "predicts; on the grey line the prediction is exact. ρ: Spearman's rank correlation. "
-              "The six heads furthest out are named.",
-          .source = michel,
-          .content = Chart{.panels = {absolute, prediction},
-                           .x_title = "importance (nats per token)",
-                           .y_title = "measured loss increase (nats per token)",
-                           .separate_ranges = true}};
+  prediction.series.insert(prediction.series.begin(), {.label = "exact prediction",
+                                                       .x = {least, most},
+                                                       .y = {least, most},
+                                                       .colour = guide_series});
+  return {
+      .name = "michel2019_importance",
+      .group = group.name,
+      .title = "First-order importance against ablation",
+      .caption =
+          "Each point is a head. Up: the measured loss increase when the head is set to zero, "
+          "with its 95 % interval. Across, left panel: the importance of Michel et al., the "
+          "mean over documents of |sum of z.g|; it has no sign and predicts no increase. "
+          "Across, right panel: signed importance, the loss increase that the gradient "
+          "predicts; on the black line the prediction is exact. ρ: Spearman's rank correlation. "
+          "The six heads furthest out are named.",
+      .source = michel,
+      .content = Chart{.panels = {absolute, prediction},
+                       .x_title = "importance (nats per token)",
+                       .y_title = "measured loss increase (nats per token)",
+                       .separate_ranges = true}};
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
@@ -15,12 +14,7 @@ constexpr std::size_t most_score_rows = 40;
 
 /// The heads with a value, largest first, at most most_score_rows.
 std::vector<std::size_t> largest_heads(const std::vector<double>& values) {
-  std::vector<std::size_t> heads;
-  for (std::size_t head = 0; head < values.size(); ++head) {
-    if (!std::isnan(values[head])) heads.push_back(head);
-  }
-  std::ranges::stable_sort(heads, std::ranges::greater(),
-                           [&](std::size_t head) { return values[head]; });
+  std::vector<std::size_t> heads = ranking(values);
   heads.resize(std::min(heads.size(), most_score_rows));
   return heads;
 }

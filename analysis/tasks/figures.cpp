@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/label_text.hpp"
 #include "head_figures.hpp"
@@ -90,10 +89,8 @@ Figure heads_figure(const ResultsGroup& group) {
 /// The heads that both ablations find, by the smaller share, the largest first.
 std::vector<std::size_t> carriers(const ResultsGroup& group, std::size_t task, std::size_t most) {
   const std::vector<double> least = group.values("share_lost_least").part(task).values;
-  std::vector<std::size_t> order(least.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order = ranking(least);
   std::erase_if(order, [&](std::size_t i) { return !(least[i] > 0); });
-  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return least[i]; });
   order.resize(std::min(most, order.size()));
   return order;
 }

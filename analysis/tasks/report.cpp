@@ -101,7 +101,7 @@ TaskTable task_table(const ResultsGroup& group) {
   return table;
 }
 
-/// How many tasks the model is shown to do, and the head that most of them need.
+/// How many tasks the model is shown to do, and the heads that the largest number of tasks need.
 std::string tasks_found(const ResultsGroup& group) {
   const std::size_t n_task = group.dimension("task").size();
   std::map<Index, std::size_t> n_task_of_head;

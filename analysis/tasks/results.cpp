@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <functional>
 
 #include "base/number_text.hpp"
+#include "report_text.hpp"
 #include "tasks/values.hpp"
 
 namespace headscope {
@@ -225,14 +226,12 @@ std::vector<Index> backup_heads(const ResultsGroup& group, std::size_t task, Ind
 }
 
 std::vector<Index> needed_heads(const ResultsGroup& group, std::size_t task) {
-  const Array share = group.values("share_lost_least").part(task);
+  const std::vector<double> share = group.values("share_lost_least").part(task).values;
   const double from = group.values("needed_from")(task);
   std::vector<Index> needed;
-  for (Index head_index = 0; head_index < share.size(); ++head_index) {
-    if (share.values[head_index] >= from) needed.push_back(head_index);
+  for (const std::size_t head_index : ranking(share)) {
+    if (share[head_index] >= from) needed.push_back(head_index);
   }
-  std::ranges::stable_sort(needed, std::greater(),
-                           [&](Index head_index) { return share.values[head_index]; });
   return needed;
 }
 

@@ -82,7 +82,7 @@ struct ModelConfig {
   bool gated_mlp = false;          ///< hidden = activation(gate) * up
   bool qkv_bias = true, output_bias = true, mlp_bias = true;  ///< whether weights have biases
 
-  /// n_ctx is the sliding window of a model that could read longer texts.
+  /// n_ctx is the sliding window.
   bool window_bounds_context = false;
   /// The token that begins a document, as the config says. Hugging Face's `bos_token_id`.
   std::optional<Index> first_token = std::nullopt;

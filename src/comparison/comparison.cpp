@@ -122,8 +122,9 @@ std::string shape_words(const std::optional<HeadShape>& shape) {
   return count_text(shape->n_layer, "layer") + " of " + count_text(shape->n_head, "head");
 }
 
-/// Adds a note for each run of another shape than the first; returns whether there is none.
-bool check_shapes(const std::vector<ComparedRun>& runs, std::vector<std::string>& notes) {
+/// Whether all runs have as many layers and heads; adds a note for each run that has not as many
+/// as the first.
+bool have_one_shape(const std::vector<ComparedRun>& runs, std::vector<std::string>& notes) {
   const std::optional<HeadShape> first = head_shape(runs.front().results);
   bool same = first.has_value();
   for (const ComparedRun& run : runs) {
@@ -212,7 +213,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
   const std::size_t n_before = group.variables.size();
   add_measures(runs, presentations, group);
   check_origins(runs, comparison.notes);
-  if (check_shapes(runs, comparison.notes)) add_head_variables(runs, comparison);
+  if (have_one_shape(runs, comparison.notes)) add_head_variables(runs, comparison);
   if (group.variables.size() == n_before) {
     throw Error("compare: expected runs with something in common, got none: " +
                 joined(runs, "; ", [](const ComparedRun& run) {

@@ -24,16 +24,6 @@ fs::path folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// Renaming onto a device would replace it by a file.
-void check_replaceable(const std::string& path) {
-  std::error_code ignored;
-  const fs::file_status status = fs::status(path, ignored);
-  if (fs::is_directory(status)) throw cannot_write(path, "it is a folder");
-  if (fs::exists(status) && !fs::is_regular_file(status)) {
-    throw cannot_write(path, "it is not a file");
-  }
-}
-
 // A writer locks its file, so an unlocked one is a leftover.
 // @return whether the file still exists
 bool lock(int descriptor) {
@@ -58,6 +48,16 @@ void sync_folder(const fs::path& folder) {
 }
 
 }  // namespace
+
+// Renaming onto a device would replace it by a file.
+void check_replaceable(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (fs::is_directory(status)) throw cannot_write(path, "it is a folder");
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    throw cannot_write(path, "it is not a file");
+  }
+}
 
 PendingFile::PendingFile(std::string path) : path_(std::move(path)) {
   check_replaceable(path_);

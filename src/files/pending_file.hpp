@@ -7,6 +7,9 @@
 
 namespace headscope {
 
+/// @throws DataError if there is a folder, device or pipe of that name, which no file can replace.
+void check_replaceable(const std::string& path);
+
 /// A file that appears under its name only once complete.
 ///
 /// Writers fill a file in the same folder; `publish()` makes it durable and renames it. Without

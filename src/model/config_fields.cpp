@@ -106,7 +106,7 @@ ConfigFields ConfigFields::from_json(const json& config, const std::string& file
   if (architecture.window != nullptr) {
     const std::optional<Index> window = architecture.window(fields);
     // A piece of at most a window's tokens is computed as without the window.
-    values.window_bounds_context = window && *window < values.n_ctx;
+    values.window_bounds_context = window && *window <= values.n_ctx;
     if (values.window_bounds_context) values.n_ctx = *window;
   }
   values.first_token = fields.token("bos_token_id");
@@ -163,6 +163,10 @@ void write_config(const ModelConfig& config, hdf5::OutputFile& file) {
   const std::string scaling = rotary_scaling_text(config.rotary);
   if (!scaling.empty()) file.set_attribute("", "rope_scaling", scaling);
   if (config.first_token) count("bos_token_id", *config.first_token);
+  if (config.window_bounds_context) {
+    count("sliding_window", config.n_ctx);
+    count("use_sliding_window", 1);
+  }
   if (config.pruned_heads.empty()) return;
   json layers = json::object();
   for (const HeadIndex head : config.pruned_heads) {

@@ -62,7 +62,7 @@ TEST(PathsOptions, SampledPairsAreAsManyAsAskedForAndSpreadEvenly) {
   for (const std::uint64_t n : {10U, 64U, 65U, 200U}) {
     std::uint64_t count = 0, last = 0;
     for (std::uint64_t i = 0; i < n; ++i) {
-      if (!options.runs_pair(i, n)) continue;
+      if (!options.is_sampled_pair(i, n)) continue;
       ++count;
       EXPECT_LE(i - last, n / 64 + 1);
       last = i;
@@ -70,7 +70,7 @@ TEST(PathsOptions, SampledPairsAreAsManyAsAskedForAndSpreadEvenly) {
     EXPECT_EQ(count, std::min<std::uint64_t>(64, n));
   }
   options.n_pair = 0;
-  EXPECT_TRUE(options.runs_pair(3, 200));
+  EXPECT_TRUE(options.is_sampled_pair(3, 200));
 }
 
 ModelConfig one_head() {

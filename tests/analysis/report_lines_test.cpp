@@ -205,9 +205,12 @@ TEST(ClassificationLines, SayOfEachTypeHowManyUntrainedHeadsHaveIt) {
             Array({2, 2}, {1, std::nan(""), 0, 0}));
   EXPECT_EQ(
       lines(described(classification_presentation(), group))["Types"],
-      "2 of 6 heads have a type: 2 long range (untrained: untestable). A head may have several "
-      "types. Types without a head: positional (untrained: at most 1). Untrained: the largest "
-      "number of such heads in one of 2 untrained models.");
+      "0 of 6 heads have a type. A head may have several types. Not counted, since untrained "
+      "models have as many or could not be tested: 2 long range (untrained: untestable). Types "
+      "without a head: positional (untrained: at most 1). Untrained: the largest number of such "
+      "heads in one of 2 untrained models.");
+  EXPECT_THAT(described(classification_presentation(), group).headline.attend_by,
+              testing::StartsWith("0 of 6 heads have a type"));
 }
 
 TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {

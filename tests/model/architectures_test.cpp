@@ -211,6 +211,9 @@ TEST_F(ArchitectureRefusals, ASlidingWindowBoundsTheContext) {
   const ModelConfig bounded = load_model(folder_.file("mistral")).config;
   EXPECT_EQ(bounded.n_ctx, 16U);
   EXPECT_EQ(bounded.context_bound(), "the model's sliding window");
+  save_model(load_model(folder_.file("mistral")), folder_.file("flat.h5"));
+  EXPECT_EQ(load_model(folder_.file("flat.h5")).config.context_bound(),
+            "the model's sliding window");
   EXPECT_EQ(error_after("mistral", {{"sliding_window", 4096}}), "no error");
   const ModelConfig wide = load_model(folder_.file("mistral")).config;
   EXPECT_EQ(wide.n_ctx, 64U);
@@ -218,6 +221,11 @@ TEST_F(ArchitectureRefusals, ASlidingWindowBoundsTheContext) {
   EXPECT_EQ(error_after("qwen2", {{"sliding_window", 16}, {"use_sliding_window", false}}),
             "no error");
   EXPECT_EQ(load_model(folder_.file("qwen2")).config.n_ctx, 64U);
+  EXPECT_EQ(error_after("qwen2", {{"sliding_window", 16}, {"use_sliding_window", true}}),
+            "no error");
+  save_model(load_model(folder_.file("qwen2")), folder_.file("flat.h5"));
+  EXPECT_EQ(load_model(folder_.file("flat.h5")).config.context_bound(),
+            "the model's sliding window");
 }
 
 TEST(Architectures, EachNameOfATableIsRecognisedInEachOfItsForms) {

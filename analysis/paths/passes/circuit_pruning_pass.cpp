@@ -44,8 +44,8 @@ class CircuitPruningPass : public TaskPass {
   std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override;
 
  private:
-  /// Margins of the odd pairs with no edge, those left, and all.
-  void add_judged(const SampledPairs& odd, const std::vector<Index>& left,
+  /// Margins of the judging pairs with no edge, the edges left, and all edges.
+  void add_judged(const SampledPairs& judging, const std::vector<Index>& left,
                   DocumentStatistics& statistics);
 
   const PathsInput input_;
@@ -57,36 +57,38 @@ std::uint64_t CircuitPruningPass::run_batch(std::uint64_t batch, DocumentStatist
   const std::size_t task = input_.batches[batch].task;
   if (!is_first_of_task(input_, batch) || std::isnan(fewest_[task])) return 0;
   const std::vector<Index>& order = circuits_.plan(task).order();
-  const SampledPairs even = half_of_pairs(input_, task, 0), odd = half_of_pairs(input_, task, 1);
+  const SampledPairs pruning = half_of_pairs(input_, task, 0),
+                     judging = half_of_pairs(input_, task, 1);
   std::uint64_t n_check = 0;
   const auto margin_of = [&](const std::vector<Index>& edges) {
     ++n_check;
-    const std::vector<double> margins = circuits_.margins(even, edges);
+    const std::vector<double> margins = circuits_.margins(pruning, edges);
     return std::accumulate(margins.begin(), margins.end(), 0.0);
   };
   const double none = margin_of({}), of_edges = margin_of(order) - none;
   const std::vector<Index> left = pruned_circuit(
       {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(fewest_[task])},
-      edges_of_nodes(input_.graph), margin_of, least_circuit_share * of_edges,
+      edges_of_nodes(input_.graph), margin_of, most_lost_share * of_edges,
       none + kept_share * of_edges, CounterRandom(input_.settings.seed, pruning_stream + task));
-  add_judged(odd, left, statistics);
-  return n_check * even.n_token() + 3 * odd.n_token();
+  add_judged(judging, left, statistics);
+  return n_check * pruning.n_token() + 3 * judging.n_token();
 }
 
-void CircuitPruningPass::add_judged(const SampledPairs& odd, const std::vector<Index>& left,
+void CircuitPruningPass::add_judged(const SampledPairs& judging, const std::vector<Index>& left,
                                     DocumentStatistics& statistics) {
-  const PathSums names(odd.task_number);
+  const PathSums names(judging.task_number);
   Array &pruned = statistics.sum(names.pruned, {input_.graph.n_edge()}),
         &n_judged = statistics.sum(names.n_judged, {n_document_block}),
         &margin = statistics.sum(names.pruned_margin, {n_document_block, 3});
   for (const Index edge : left) pruned(edge) += 1;
-  for (std::size_t pair = 0; pair < odd.number.size(); ++pair) n_judged(odd.block_of(pair)) += 1;
+  for (std::size_t pair = 0; pair < judging.number.size(); ++pair)
+    n_judged(judging.block_of(pair)) += 1;
   std::size_t place = 0;
   for (const std::vector<Index>& edges :
-       {std::vector<Index>(), left, circuits_.plan(odd.task_number).order()}) {
-    const std::vector<double> margins = circuits_.margins(odd, edges);
+       {std::vector<Index>(), left, circuits_.plan(judging.task_number).order()}) {
+    const std::vector<double> margins = circuits_.margins(judging, edges);
     for (std::size_t pair = 0; pair < margins.size(); ++pair) {
-      margin(odd.block_of(pair), place) += margins[pair];
+      margin(judging.block_of(pair), place) += margins[pair];
     }
     ++place;
   }

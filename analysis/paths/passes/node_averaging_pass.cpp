@@ -10,16 +10,17 @@ struct Place {
   double count;
 };
 
-/// @param times  of columns after position 0; by position, position 0 counts for both sides.
-std::vector<Place> places_of(const SequenceBatch& batch, const std::vector<double>& times,
+/// @param n_side  by column, the sides that share its token; 0 at position 0, which by position
+///                counts for both sides.
+std::vector<Place> places_of(const SequenceBatch& batch, const std::vector<double>& n_side,
                              Index n_place) {
   const std::vector<Index> positions = positions_of(batch.sequences);
   std::vector<Place> places;
-  for (Index column = 0; column < times.size(); ++column) {
+  for (Index column = 0; column < n_side.size(); ++column) {
     if (n_place == 1) {
-      places.push_back({0, times[column]});
+      places.push_back({0, n_side[column]});
     } else {
-      places.push_back({positions[column], positions[column] == 0 ? 2 : times[column]});
+      places.push_back({positions[column], positions[column] == 0 ? 2 : n_side[column]});
     }
   }
   return places;

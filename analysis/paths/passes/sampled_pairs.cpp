@@ -7,7 +7,8 @@ namespace {
 std::vector<std::size_t> sampled_numbers(const PathsInput& input, const PairBatch& batch) {
   std::vector<std::size_t> numbers;
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
-    if (input.options().runs_pair(i, input.tasks[batch.task].pairs.size())) numbers.push_back(i);
+    if (input.options().is_sampled_pair(i, input.tasks[batch.task].pairs.size()))
+      numbers.push_back(i);
   }
   return numbers;
 }

@@ -25,7 +25,8 @@ struct SampledPairs {
 
 /// Those among a batch's pairs.
 SampledPairs sampled_pairs(const PathsInput& input, const PairBatch& batch);
-/// Those among a task's pairs, every other one. @param parity  0: from the first on; 1: the others.
+/// Every second of a task's sampled pairs. @param parity  0: from the first on; 1: from the second
+/// on.
 SampledPairs half_of_pairs(const PathsInput& input, std::size_t task, std::size_t parity);
 
 /// Share of a batch's pairs that are sampled.

@@ -13,7 +13,7 @@ struct Donor {
   Index n_token;
 };
 
-/// All pieces of ablated documents that have two tokens.
+/// All pieces of ablated documents that have at least two tokens.
 std::vector<Donor> donors_of(const PruningInput& input);
 
 /// What resampling z needs; the same for all pieces.

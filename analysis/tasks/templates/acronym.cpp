@@ -19,7 +19,7 @@ TaskTemplate acronym_template() {
   return {"acronym",
           "Acronym: the third letter of three words' acronym is the third word's first letter.",
           "García-Carrasco et al. 2024, How does GPT-2 Predict Acronyms?", "",
-          [](const TemplateWords& words) -> PairMaker {
+          [](const TokenizerCheck& words) -> PairMaker {
             std::vector<std::string> letters;
             for (char letter = 'A'; letter <= 'Z'; ++letter) {
               if (words.is_single(std::string(1, letter))) letters.emplace_back(1, letter);

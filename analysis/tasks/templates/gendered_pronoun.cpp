@@ -31,7 +31,7 @@ TaskTemplate gendered_pronoun_template() {
           "Gendered pronoun: a question tag takes the pronoun of the name's gender.",
           "Mathwin et al. 2023, Identifying a Preliminary Circuit for Predicting Gendered Pronouns "
           "in GPT-2 Small",
-          "", [](const TemplateWords& words) -> PairMaker {
+          "", [](const TokenizerCheck& words) -> PairMaker {
             const auto female = words.single("names of women", women),
                        male = words.single("names of men", men),
                        of_role = words.single("roles", roles),

@@ -25,7 +25,7 @@ struct YearEnds {
   bool digits = false;
 };
 
-YearEnds year_ends(const TemplateWords& words) {
+YearEnds year_ends(const TokenizerCheck& words) {
   YearEnds ends;
   for (std::uint64_t year = 2; year <= 98; ++year) {
     if (words.is_single(two_digits(year))) ends.numbers.push_back(two_digits(year));
@@ -50,7 +50,7 @@ struct YearBegin {
 };
 
 /// Years whose last two digits are tokens of their own.
-std::vector<YearBegin> year_begins(const TemplateWords& words, const YearEnds& ends) {
+std::vector<YearBegin> year_begins(const TokenizerCheck& words, const YearEnds& ends) {
   std::vector<YearBegin> begins;
   for (int number = 11; number <= 17; ++number) {
     const std::string century = std::to_string(number);
@@ -74,7 +74,7 @@ std::vector<YearBegin> year_begins(const TemplateWords& words, const YearEnds& e
 TaskTemplate greater_than_template() {
   return {"greater_than", "Greater than: a span of years ends after the year in which it began.",
           "Hanna et al. 2023, How does GPT-2 compute greater-than?", "",
-          [](const TemplateWords& words) -> PairMaker {
+          [](const TokenizerCheck& words) -> PairMaker {
             const auto things = words.single("spans of years", spans_of_years);
             const YearEnds ends = year_ends(words);
             const std::vector<YearBegin> begins = year_begins(words, ends);

@@ -32,7 +32,7 @@ TaskTemplate ioi_template() {
   return {"ioi",
           "Indirect object identification: of two names, the one that does not give receives.",
           "Wang et al. 2022, Interpretability in the Wild", "",
-          [](const TemplateWords& words) -> PairMaker {
+          [](const TokenizerCheck& words) -> PairMaker {
             const auto names = words.single("names", ioi_names),
                        places = words.single("places", ioi_places),
                        things = words.single("things", ioi_things);

@@ -31,9 +31,9 @@ std::pair<std::string, std::string> Draws::two_of(const std::vector<std::string>
   return {words[first], words[second < first ? second : second + 1]};
 }
 
-std::vector<std::string> TemplateWords::single(const std::string& kind,
-                                               const std::vector<std::string>& words,
-                                               std::size_t least) const {
+std::vector<std::string> TokenizerCheck::single(const std::string& kind,
+                                                const std::vector<std::string>& words,
+                                                std::size_t least) const {
   std::vector<std::string> found;
   for (const std::string& word : words) {
     if (is_single(" " + word)) found.push_back(word);
@@ -46,13 +46,13 @@ std::vector<std::string> TemplateWords::single(const std::string& kind,
   return found;
 }
 
-void TemplateWords::refuse(const std::string& problem) const {
+void TokenizerCheck::refuse(const std::string& problem) const {
   throw DataError(task_, "", problem);
 }
 
 std::vector<TemplatePair> template_pairs(const TaskTemplate& task, const Tokenizer& tokenizer,
                                          const PairSelection& selection) {
-  const TemplateWords words(tokenizer, task.name);
+  const TokenizerCheck words(tokenizer, task.name);
   const PairMaker make = task.maker(words);
   std::map<std::size_t, std::vector<TemplatePair>> by_length;  // in tokens; 0 where all are wanted
   std::set<TemplatePair> known;

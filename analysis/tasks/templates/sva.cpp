@@ -26,7 +26,7 @@ const std::vector<std::string> prepositions{"near", "behind", "beside", "by", "b
 /// The verb of one and of many.
 const std::vector<CountedNoun> verbs{{"is", "are"}, {"was", "were"}, {"has", "have"}};
 
-std::vector<CountedNoun> single_nouns(const TemplateWords& words, const std::string& kind,
+std::vector<CountedNoun> single_nouns(const TokenizerCheck& words, const std::string& kind,
                                       const std::vector<CountedNoun>& nouns) {
   std::vector<CountedNoun> found;
   for (const CountedNoun& noun : nouns) {
@@ -49,7 +49,7 @@ TaskTemplate sva_template() {
           "Subject-verb agreement across a noun of the other number: the verb goes by its subject.",
           "Linzen et al. 2016, Assessing the Ability of LSTMs to Learn Syntax-Sensitive "
           "Dependencies",
-          "nsubj", [](const TemplateWords& words) -> PairMaker {
+          "nsubj", [](const TokenizerCheck& words) -> PairMaker {
             const auto subject = single_nouns(words, "subjects", subjects),
                        attractor = single_nouns(words, "attractors", attractors),
                        verb = single_nouns(words, "verbs", verbs);

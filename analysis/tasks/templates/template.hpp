@@ -33,10 +33,10 @@ class Draws {
   std::uint64_t next_ = 0;
 };
 
-/// The words of a template that a tokenizer writes as one token.
-class TemplateWords {
+/// Tells which words a tokenizer writes as one token; errors name the task.
+class TokenizerCheck {
  public:
-  TemplateWords(const Tokenizer& tokenizer, std::string task)
+  TokenizerCheck(const Tokenizer& tokenizer, std::string task)
       : tokenizer_(tokenizer), task_(std::move(task)) {}
 
   /// Those of the words that are one token after a blank.
@@ -64,7 +64,7 @@ struct TaskTemplate {
   std::string source;    ///< the paper that defines the task
   std::string relation;  ///< the UD relation that the task is about; may be empty
   /// @throws DataError if the tokenizer has too few of the words.
-  std::function<PairMaker(const TemplateWords& words)> maker;
+  std::function<PairMaker(const TokenizerCheck& words)> maker;
 };
 
 /// All templates: one line each in registry.cpp.
