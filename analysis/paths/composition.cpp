@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t n_kind = 3;
 
-/// The heads of every layer relabelled: at a head's flat index the one whose place it takes.
+/// The heads of every layer relabelled: labels[i] is the head whose weights stand for head i.
 using HeadLabels = std::vector<Index>;
 
 HeadLabels same_labels(const EdgeGraph& graph) {
@@ -92,7 +92,7 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   std::size_t n_counted = 0;
   std::string largest_on;
   std::vector<double> chance(settings.n_bootstrap, 0);
-  // Alike for all tasks and kinds, which are tested together.
+  // All tasks and kinds are tested together, with the same permutations.
   std::vector<HeadLabels> labels;
   for (std::uint64_t i = 0; i < settings.n_bootstrap; ++i) {
     labels.push_back(random_labels(graph, CounterRandom(CounterRandom(settings.seed).value(i))));

@@ -8,6 +8,7 @@
 #include "base/number_text.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
+#include "paths/circuit_size.hpp"
 #include "paths/results.hpp"
 #include "report_text.hpp"
 
@@ -259,7 +260,7 @@ Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::siz
                                         "largest first-order effect first", "random order"};
   std::vector<ChartPanel> panels;
   for (const std::size_t task : tasks) {
-    ChartPanel panel{task_name(group, task), {}, {{"90 %", 0.9}}};
+    ChartPanel panel{task_name(group, task), {}, {{percent(kept_share), kept_share}}};
     for (std::size_t order = 0; order < orders.size(); ++order) {
       Series line{.label = orders[order]};
       for (std::size_t step = 1; step < steps.size(); ++step) {

@@ -9,17 +9,18 @@
 namespace headscope {
 namespace {
 
-/// The increase that the gradient predicts of each ablation.
-/// @param increase  row x layer x head, multiplied by `sign`; that of zero, mean and resample from
-///                  row `first` on.
-/// @return n_ablation_row x layer x head; all heads but one lose what each of them loses.
-Array predicted_increases(const Array& increase, std::size_t first, double sign) {
-  const arma::mat zero = sign * increase.matrix(first), of_layer = arma::sum(zero, 1);
+/// The loss increase that the gradient predicts for each ablation.
+/// @param first_order  row x layer x head; zero, mean and resample ablation from row `first` on.
+/// @param sign         turns the rows into increases.
+/// @return n_ablation_row x layer x head. For all heads but one it is the sum of what is predicted
+///         for zero ablation of the layer's other heads.
+Array predicted_increases(const Array& first_order, std::size_t first, double sign) {
+  const arma::mat zero = sign * first_order.matrix(first), of_layer = arma::sum(zero, 1);
   Array predicted({n_ablation_row, zero.n_rows, zero.n_cols});
   predicted.set(zero, 0);
-  predicted.set(sign * increase.matrix(first + 1), 1);
+  predicted.set(sign * first_order.matrix(first + 1), 1);
   predicted.set(arma::repmat(of_layer, 1, zero.n_cols) - zero, all_but_one_row);
-  predicted.set(sign * increase.matrix(first + 2), resample_row);
+  predicted.set(sign * first_order.matrix(first + 2), resample_row);
   return predicted;
 }
 

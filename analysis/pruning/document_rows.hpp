@@ -13,7 +13,7 @@ namespace headscope {
 /// Blocks of documents whose gradients were taken and whose heads were not ablated.
 struct GradientBlocks {
   double n_document = 0;           ///< of all blocks
-  std::vector<std::size_t> block;  ///< number, of the parity of its documents
+  std::vector<std::size_t> block;  ///< number; even if its documents have even numbers
   std::vector<double> baseline;    ///< nats, summed over the block's predicted tokens
   std::vector<double> n_predicted;
   std::vector<Array> first_order;  ///< n_ablation_row x layer x head, nats summed

@@ -44,8 +44,8 @@ struct Regression {
   double r2() const { return covariation() * covariation() / (variation_x() * variation_y()); }
 
  private:
-  static double above_rounding(double difference, double of) {
-    return difference > 1e-12 * of ? difference : 0;
+  static double above_rounding(double difference, double minuend) {
+    return difference > 1e-12 * minuend ? difference : 0;
   }
 };
 
@@ -139,10 +139,10 @@ std::vector<Estimate> estimates_of_phases(
       return statistic({weights, {}});
     });
   }
-  constexpr std::uint64_t others_stream = std::uint64_t{1} << 60;
+  constexpr std::uint64_t gradient_only_stream = std::uint64_t{1} << 60;
   const Bootstrap ablated = bootstrap_of(rows, settings),
                   gradient_only(rows.gradient_only.size(), settings.n_bootstrap,
-                                CounterRandom(settings.seed, others_stream).value(0));
+                                CounterRandom(settings.seed, gradient_only_stream).value(0));
   const auto scale = [](const BootstrapCounts& weights) {
     const double n_drawn = std::accumulate(weights.begin(), weights.end(), 0.0);
     return n_drawn > 0 ? static_cast<double>(weights.size()) / n_drawn : 1;
@@ -172,13 +172,13 @@ Array corpus_half_widths(const DocumentRows& rows, double n_document,
              n_gradient = n_ablated + rows.gradient_only.n_document;
   // The ablated documents vary; the mean of the predictions stays that of all.
   const Array predicted = predicted_means(rows, both_phases_once(rows));
-  Array half_widths(rows.ablated.front()->shape, 0);
+  Array squared(rows.ablated.front()->shape, 0);
   const auto add = [&](double share, const auto& statistic) {
     if (share == 0) return;
     const std::vector<Estimate> estimates = bootstrap.estimates(statistic);
     for (std::size_t i = 0; i < estimates.size(); ++i) {
       const double half_width = (estimates[i].high - estimates[i].low) / 2;
-      half_widths.values[i] += share * half_width * half_width;
+      squared.values[i] += share * half_width * half_width;
     }
   };
   const auto exact = [&](const BootstrapCounts& weights) {
@@ -189,8 +189,8 @@ Array corpus_half_widths(const DocumentRows& rows, double n_document,
   };
   add(1 - n_ablated / n_gradient, regression);
   add(n_ablated / n_gradient * (1 - n_gradient / n_document), exact);
-  for (double& half_width : half_widths.values) half_width = std::sqrt(half_width);
-  return half_widths;
+  for (double& half_width : squared.values) half_width = std::sqrt(half_width);
+  return squared;
 }
 
 std::string phases_resampled(const DocumentRows& rows) {

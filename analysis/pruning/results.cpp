@@ -109,7 +109,8 @@ void add_corpus_half_widths(const DocumentRows& rows, const AnalysisSettings& se
   for (std::size_t i = 0; i < std::size(ablation_rows); ++i) {
     chosen.set(half_widths.matrix(ablation_rows[i]), i);
   }
-  // The donors of all documents are drawn, also where all documents are ablated.
+  // Donors are drawn even if all documents are ablated. The correction for a finite corpus in
+  // `half_widths` removed this share of the variance between donors, which is added here.
   const double ablated_share = static_cast<double>(rows.size()) / group.scalar("n_document");
   for (std::size_t i = 0; i < donor_error.size(); ++i) {
     double& half_width = chosen.values[resample_place * donor_error.size() + i];

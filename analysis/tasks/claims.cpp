@@ -12,16 +12,16 @@
 namespace headscope {
 namespace {
 
-/// A task that the model is shown to do, the heads that look along its relation, and what the task
-/// loses without each head.
+/// A task that the model is shown to do, the heads that attend along its relation, and the margin
+/// that the task loses without each head.
 struct TaskOfRelation {
   std::string task, relation;
-  std::vector<bool> looks;   ///< by head
-  std::vector<double> loss;  ///< nats, by head: minus margin_change by zero ablation
+  std::vector<bool> attends_along_relation;  ///< by head
+  std::vector<double> margin_lost;  ///< nats, by head: minus margin_change by zero ablation
 };
 
 /// Heads that pass the rule for syntactic heads on the relation in either direction.
-std::vector<bool> heads_that_look(const ResultsGroup& classification, std::size_t relation) {
+std::vector<bool> heads_along_relation(const ResultsGroup& classification, std::size_t relation) {
   const Array passed = classification.values("relation_passed").part(relation);
   const std::size_t n_head_total = passed.size() / passed.shape[0];
   std::vector<bool> looks(n_head_total, false);
@@ -42,23 +42,24 @@ std::vector<TaskOfRelation> tasks_of_relations(const ResultsGroup& group, const 
     const std::string& name = group.texts("relation")[task];
     const std::optional<std::size_t> relation = classification.dimension("relation").place_of(name);
     if (!relation || group.values("has_margin")(task) == 0) continue;
-    found.push_back({tasks[task], name, heads_that_look(classification, *relation),
+    found.push_back({tasks[task], name, heads_along_relation(classification, *relation),
                      zero.part(task).mapped(std::negate()).values});
   }
   return found;
 }
 
-/// How much more a marked head loses than the unmarked heads of its layer lose on average; mean
-/// over marked heads and tasks. Layers whose heads are all marked, or none, are left out. NaN
-/// without any.
+/// The margin that a task loses without a marked head, less the mean of what it loses without each
+/// unmarked head of the layer; mean over marked heads and tasks. Layers whose heads are all marked,
+/// or none, are left out. NaN without any.
 double mean_difference(const std::vector<TaskOfRelation>& tasks, Index n_head) {
   double sum = 0, n = 0;
   for (const TaskOfRelation& task : tasks) {
-    for (Index first = 0; first < task.loss.size(); first += n_head) {
+    for (Index first = 0; first < task.margin_lost.size(); first += n_head) {
       double marked = 0, unmarked = 0, n_marked = 0;
       for (Index head_index = first; head_index < first + n_head; ++head_index) {
-        (task.looks[head_index] ? marked : unmarked) += task.loss[head_index];
-        n_marked += task.looks[head_index] ? 1 : 0;
+        (task.attends_along_relation[head_index] ? marked : unmarked) +=
+            task.margin_lost[head_index];
+        n_marked += task.attends_along_relation[head_index] ? 1 : 0;
       }
       const double n_other = static_cast<double>(n_head) - n_marked;
       if (n_marked == 0 || n_other == 0) continue;
@@ -69,8 +70,8 @@ double mean_difference(const std::vector<TaskOfRelation>& tasks, Index n_head) {
   return n > 0 ? sum / n : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// The tasks with as many heads of each layer marked, at random; the same heads in all tasks of a
-/// relation, as they are the same where it is measured.
+/// Copies of the tasks in which as many heads of each layer are marked, at random. Tasks of one
+/// relation get the same marks, as its heads are the same.
 std::vector<TaskOfRelation> permuted(std::vector<TaskOfRelation> tasks, Index n_head,
                                      const CounterRandom& random) {
   std::uint64_t draw = 0;
@@ -78,20 +79,20 @@ std::vector<TaskOfRelation> permuted(std::vector<TaskOfRelation> tasks, Index n_
   for (TaskOfRelation& task : tasks) {
     const auto [known, is_new] = of_relation.try_emplace(task.relation);
     if (!is_new) {
-      task.looks = known->second;
+      task.attends_along_relation = known->second;
       continue;
     }
-    for (Index first = 0; first < task.looks.size(); first += n_head) {
-      const auto layer = task.looks.begin() + static_cast<std::ptrdiff_t>(first);
+    for (Index first = 0; first < task.attends_along_relation.size(); first += n_head) {
+      const auto layer = task.attends_along_relation.begin() + static_cast<std::ptrdiff_t>(first);
       const auto n_marked =
           static_cast<Index>(std::count(layer, layer + static_cast<std::ptrdiff_t>(n_head), true));
       std::fill_n(layer, n_head, false);
       for (const Index head : random_subset(n_head, n_marked, CounterRandom(random.value(draw)))) {
-        task.looks[first + head] = true;
+        task.attends_along_relation[first + head] = true;
       }
       ++draw;
     }
-    known->second = task.looks;
+    known->second = task.attends_along_relation;
   }
   return tasks;
 }
@@ -138,8 +139,8 @@ std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& 
   claim.verdict = verdict_of(claim.effect, Side::above, 0);
   const auto looking = [&](const TaskOfRelation& task) {
     std::vector<Index> heads;
-    for (Index head_index = 0; head_index < task.looks.size(); ++head_index) {
-      if (task.looks[head_index]) heads.push_back(head_index);
+    for (Index head_index = 0; head_index < task.attends_along_relation.size(); ++head_index) {
+      if (task.attends_along_relation[head_index]) heads.push_back(head_index);
     }
     return spaced(task.task) + ": " + (heads.empty() ? "none" : head_list(heads, n_head));
   };

@@ -86,8 +86,8 @@ void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_
                             [](const RunVariable& run) { return run.variable != nullptr; }) < 2) {
     return;
   }
-  ResultsGroup draft;  // takes the dimension under the variable's own name
-  std::optional<Variable> all = stacked(measure.name, by_run, StackedLabels::of_any_run, draft);
+  ResultsGroup draft;  // holds the dimension under the name that it has in the runs
+  std::optional<Variable> all = stacked(measure.name, by_run, StackedLabels::in_any_run, draft);
   if (!all) return;
   if (all->dimensions.size() == 2) {
     Dimension dimension = draft.dimension(all->dimensions[1]);
@@ -128,13 +128,13 @@ bool have_one_shape(const std::vector<ComparedRun>& runs, std::vector<std::strin
   const std::optional<HeadShape> first = head_shape(runs.front().results);
   bool same = first.has_value();
   for (const ComparedRun& run : runs) {
-    const std::optional<HeadShape> of_run = head_shape(run.results);
+    const std::optional<HeadShape> shape = head_shape(run.results);
     const bool is_same =
-        of_run.has_value() == first.has_value() &&
-        (!of_run || (of_run->n_layer == first->n_layer && of_run->n_head == first->n_head));
+        shape.has_value() == first.has_value() &&
+        (!shape || (shape->n_layer == first->n_layer && shape->n_head == first->n_head));
     if (is_same) continue;
     same = false;
-    notes.push_back(run.label + " has " + shape_words(of_run) + ", " + runs.front().label + " " +
+    notes.push_back(run.label + " has " + shape_words(shape) + ", " + runs.front().label + " " +
                     shape_words(first) + "; heads are not compared one by one");
   }
   return same;

@@ -51,7 +51,7 @@ std::string file_stem(const std::string& name) {
   return plain_name("comparison_" + name, '-');
 }
 
-/// What the runs stand along: numbers, or only their labels.
+/// Where the runs stand along the x axis: at numbers, or in a row under their labels.
 struct Places {
   std::vector<double> x;
   std::vector<std::string> labels;  ///< empty: x are numbers

@@ -34,7 +34,7 @@ std::string runs_line(const ResultsGroup& group) {
          " with the first, " + runs[0] + "." + notes;
 }
 
-/// Whether the table of runs has a column for each number of a run.
+/// Whether a run has few enough values of the variable for the table of runs.
 bool is_in_overview(const Variable& variable) {
   constexpr std::size_t most_columns = 2;
   const Shape& shape = variable.values.shape;
@@ -192,7 +192,7 @@ std::string types_line(const ResultsGroup& group) {
   return joined(parts, " ");
 }
 
-/// The runs with what differs of their shapes, and the measures of few numbers.
+/// The table of runs: the numbers of their shapes that differ, and the measures of few values.
 OverviewTable overview(const ResultsGroup& group, const std::vector<Measure>& measures) {
   OverviewTable table{"Runs", "run", "report", {}};
   for (const char* const name : {"n_layer", "n_head", "d_model"}) {

@@ -22,7 +22,7 @@ std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Vari
 /// `variable_suffix`, if the comparison has it along the variable's dimensions; else null.
 const Variable* with_suffix(const ResultsGroup& group, const Variable& variable,
                             const std::string& suffix);
-/// Heads by run, first type and type, if the comparison has them; else null.
+/// The variable type_transition (run x type_from x type_to); null if the comparison lacks it.
 const Variable* type_transition_of(const ResultsGroup& group);
 
 /// The name in a comparison of a group's variable by head: `pruning_loss_increase`.
@@ -46,7 +46,8 @@ class ComparedHeads {
   const Variable* types_ = nullptr;  // by run, layer and head; null if no head is lost
 };
 
-/// What the runs stand along: `n_head`. @throws Error if the comparison does not say.
+/// The name of the quantity that orders the runs, such as `n_head`. @throws Error if the comparison
+/// does not say.
 std::string ordering_of(const ResultsGroup& comparison);
 
 }  // namespace headscope

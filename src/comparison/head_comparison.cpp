@@ -15,16 +15,16 @@ namespace headscope {
 namespace {
 
 /// The variable in each run; nothing if a run lacks it or has it in another form.
-std::optional<std::vector<RunVariable>> of_all_runs(const std::vector<ComparedRun>& runs,
-                                                    const ResultsGroup& group,
-                                                    const Variable& variable) {
+std::optional<std::vector<RunVariable>> variable_in_every_run(const std::vector<ComparedRun>& runs,
+                                                              const ResultsGroup& group,
+                                                              const Variable& variable) {
   std::vector<RunVariable> by_run;
   for (const ComparedRun& run : runs) {
     if (!run.results.has(group.name)) return std::nullopt;
-    const ResultsGroup& of_run = run.results.group(group.name);
-    const Variable* const found = of_run.find(variable.name);
+    const ResultsGroup& run_group = run.results.group(group.name);
+    const Variable* const found = run_group.find(variable.name);
     if (found == nullptr || !is_stackable(variable, *found)) return std::nullopt;
-    by_run.push_back({&of_run, found});
+    by_run.push_back({&run_group, found});
   }
   return by_run;
 }
@@ -54,17 +54,17 @@ RemovedHeads removed_heads(const std::vector<ComparedRun>& runs, const ResultsGr
                     n_head_total = group.dimension("layer").size() * n_head;
   RemovedHeads removed;
   for (const ComparedRun& run : runs) {
-    std::vector<bool>& of_run = removed.emplace_back(n_head_total, false);
+    std::vector<bool>& is_removed = removed.emplace_back(n_head_total, false);
     const std::string names = "," + run.results.text("pruned_heads") + ",";
     for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
       const std::string name = HeadIndex::of(head_index, n_head).text();
-      of_run[head_index] = names.find("," + name + ",") != std::string::npos;
+      is_removed[head_index] = names.find("," + name + ",") != std::string::npos;
     }
   }
   return removed;
 }
 
-/// Removed heads are left out: what is measured of one is that of a head without output.
+/// Removed heads are left out: their values are those of a head without output.
 void add_rank_correlation(const Variable& variable, const RemovedHeads& removed,
                           ResultsGroup& group) {
   std::vector<std::string> dimensions = variable.dimensions;
@@ -150,10 +150,10 @@ std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs, const Variab
   }
   const auto& first = runs.front().results.attributes;
   for (std::size_t run = 0; run < runs.size(); ++run) {
-    const auto& of_run = runs[run].results.attributes;
+    const auto& attributes = runs[run].results.attributes;
     paired[run] = std::ranges::all_of(alike, [&](const std::string& name) {
-      const auto a = first.find(name), b = of_run.find(name);
-      return a != first.end() && b != of_run.end() && a->second == b->second;
+      const auto a = first.find(name), b = attributes.find(name);
+      return a != first.end() && b != attributes.end() && a->second == b->second;
     });
   }
   return paired;
@@ -169,10 +169,10 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
   for (const ResultsGroup& first : runs.front().results.groups) {
     for (const Variable& variable : first.variables) {
       if (!is_by_head(variable)) continue;
-      const auto by_run = of_all_runs(runs, first, variable);
+      const auto by_run = variable_in_every_run(runs, first, variable);
       if (!by_run) continue;
       std::optional<Variable> all = stacked(joined_name(first.name, variable.name), *by_run,
-                                            StackedLabels::of_all_runs, group);
+                                            StackedLabels::in_every_run, group);
       if (!all) continue;
       if (all->type == Variable::Type::flag) {
         const bool is_primary = variable.name == primary_type_variable &&

@@ -28,8 +28,8 @@ void append_label(const Dimension& from, std::size_t i, Dimension& to) {
   }
 }
 
-const Dimension& dimension_of(const RunVariable& of_run, std::size_t axis) {
-  return of_run.group->dimension(of_run.variable->dimensions[axis]);
+const Dimension& dimension_of(const RunVariable& run_variable, std::size_t axis) {
+  return run_variable.group->dimension(run_variable.variable->dimensions[axis]);
 }
 
 /// One axis of a stacked variable.
@@ -43,16 +43,16 @@ StackedAxis stacked_axis(const std::vector<RunVariable>& by_run, std::size_t axi
                          StackedLabels labels) {
   StackedAxis result;
   bool is_first = true;
-  for (const RunVariable& of_run : by_run) {
-    if (of_run.variable == nullptr) continue;
-    const Dimension& dimension = dimension_of(of_run, axis);
-    if (!is_first && labels == StackedLabels::of_all_runs) break;
+  for (const RunVariable& run_variable : by_run) {
+    if (run_variable.variable == nullptr) continue;
+    const Dimension& dimension = dimension_of(run_variable, axis);
+    if (!is_first && labels == StackedLabels::in_every_run) break;
     for (std::size_t i = 0; i < dimension.size(); ++i) {
       const bool is_of_all = std::ranges::all_of(by_run, [&](const RunVariable& other) {
         return other.variable == nullptr ||
                place_of(dimension, i, dimension_of(other, axis)).has_value();
       });
-      if (labels == StackedLabels::of_all_runs && !is_of_all) continue;
+      if (labels == StackedLabels::in_every_run && !is_of_all) continue;
       const bool is_text = is_first || dimension.text.empty() == result.dimension.text.empty();
       if (!is_text || place_of(dimension, i, result.dimension)) continue;
       append_label(dimension, i, result.dimension);
@@ -60,12 +60,12 @@ StackedAxis stacked_axis(const std::vector<RunVariable>& by_run, std::size_t axi
     if (is_first) result.dimension.name = dimension.name;
     is_first = false;
   }
-  for (const RunVariable& of_run : by_run) {
+  for (const RunVariable& run_variable : by_run) {
     auto& places = result.places.emplace_back();
     for (std::size_t i = 0; i < result.dimension.size(); ++i) {
-      places.push_back(of_run.variable == nullptr
+      places.push_back(run_variable.variable == nullptr
                            ? std::nullopt
-                           : place_of(result.dimension, i, dimension_of(of_run, axis)));
+                           : place_of(result.dimension, i, dimension_of(run_variable, axis)));
     }
   }
   return result;
@@ -115,10 +115,10 @@ Variable differences(const Variable& all, const std::vector<RunVariable>& by_run
   const std::size_t n_value = all.values.size() / by_run.size();
   std::vector<Estimate> estimates(all.values.size());
   const auto resamples_of = [&](std::size_t run) -> const Array* {
-    const Variable* const of_run = by_run[run].variable;
-    const bool has = of_run != nullptr && of_run->interval && of_run->values.size() == n_value &&
-                     of_run->interval->resamples.size() > 0;
-    return has ? &of_run->interval->resamples : nullptr;
+    const Variable* const variable = by_run[run].variable;
+    const bool has = variable != nullptr && variable->interval &&
+                     variable->values.size() == n_value && variable->interval->resamples.size() > 0;
+    return has ? &variable->interval->resamples : nullptr;
   };
   const Array* const first = resamples_of(0);
   bool any = false;
@@ -156,7 +156,7 @@ Variable differences(const Variable& all, const std::vector<RunVariable>& by_run
 std::optional<Variable> stacked(const std::string& name, const std::vector<RunVariable>& by_run,
                                 StackedLabels labels, ResultsGroup& into) {
   const RunVariable& first =
-      *std::ranges::find_if(by_run, [](const auto& of_run) { return of_run.variable != nullptr; });
+      *std::ranges::find_if(by_run, [](const RunVariable& run) { return run.variable != nullptr; });
   std::vector<StackedAxis> axes;
   Shape shape{by_run.size()};
   for (std::size_t axis = 0; axis < first.variable->dimensions.size(); ++axis) {
@@ -167,24 +167,24 @@ std::optional<Variable> stacked(const std::string& name, const std::vector<RunVa
   const Variable& like = *first.variable;
   Variable result =
       Declaration{name, "run", like.units, like.long_name, like.references}.of(Array(shape, nan));
-  if (labels == StackedLabels::of_all_runs) {
+  if (labels == StackedLabels::in_every_run) {
     result.type = like.type;
     result.flag_meanings = like.flag_meanings;
   }
-  const auto with_interval = std::ranges::find_if(by_run, [](const RunVariable& of_run) {
-    return of_run.variable != nullptr && of_run.variable->interval.has_value();
+  const auto with_interval = std::ranges::find_if(by_run, [](const RunVariable& run) {
+    return run.variable != nullptr && run.variable->interval.has_value();
   });
   if (with_interval != by_run.end()) {
     result.interval = {result.values, result.values, with_interval->variable->interval->resampling};
   }
   const std::size_t n_value = result.values.size() / by_run.size();
   for (std::size_t run = 0; run < by_run.size(); ++run) {
-    const Variable* const of_run = by_run[run].variable;
-    if (of_run == nullptr) continue;
-    const auto places = offsets(axes, run, of_run->values.shape);
+    const Variable* const variable = by_run[run].variable;
+    if (variable == nullptr) continue;
+    const auto places = offsets(axes, run, variable->values.shape);
     for (std::size_t i = 0; i < n_value; ++i) {
       if (!places[i]) continue;
-      const Estimate estimate = of_run->estimate(*places[i]);
+      const Estimate estimate = variable->estimate(*places[i]);
       result.values.values[run * n_value + i] = estimate.value;
       if (!result.interval) continue;
       result.interval->low.values[run * n_value + i] = estimate.low;

@@ -16,8 +16,8 @@ struct RunVariable {
 
 /// The labels that a variable has after stacking, along dimensions whose labels differ by run.
 enum class StackedLabels {
-  of_all_runs,  ///< those that every run has
-  of_any_run,   ///< all; the variable becomes real, NaN where a run lacks a label
+  in_every_run,  ///< those that every run has
+  in_any_run,    ///< all; the variable becomes real, NaN where a run lacks a label
 };
 
 /// Whether two variables can be stacked: same dimensions in name, type, units and flags.
@@ -36,7 +36,7 @@ Variable differences(const Variable& all, const std::vector<RunVariable>& by_run
 /// Adds its dimensions to `into`; one that is there with other labels gets the name
 /// `GROUP_DIMENSION`.
 /// @param by_run  by run; at least one is not null, and all that are not are stackable. With
-/// `of_all_runs`, none is null.
+/// `in_every_run`, none is null.
 /// @return  nothing if the runs share no label along some dimension.
 std::optional<Variable> stacked(const std::string& name, const std::vector<RunVariable>& by_run,
                                 StackedLabels labels, ResultsGroup& into);

@@ -3,10 +3,10 @@
 #include <numeric>
 
 #include "headscope/random.hpp"
+#include "paths/circuit_pruning.hpp"
 #include "paths/circuit_size.hpp"
 #include "paths/passes/path_pass.hpp"
 #include "paths/passes/sampled_pairs.hpp"
-#include "paths/pruning.hpp"
 #include "paths/results.hpp"
 
 namespace headscope {
@@ -81,7 +81,7 @@ void CircuitPruningPass::add_judged(const SampledPairs& judging, const std::vect
         &n_judged = statistics.sum(names.n_judged, {n_document_block}),
         &margin = statistics.sum(names.pruned_margin, {n_document_block, 3});
   for (const Index edge : left) pruned(edge) += 1;
-  for (std::size_t pair = 0; pair < judging.number.size(); ++pair)
+  for (std::size_t pair = 0; pair < judging.pair_numbers.size(); ++pair)
     n_judged(judging.block_of(pair)) += 1;
   std::size_t place = 0;
   for (const std::vector<Index>& edges :

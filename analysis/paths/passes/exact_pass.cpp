@@ -30,9 +30,10 @@ class ExactPass : public TaskPass {
 
 std::uint64_t ExactPass::run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
   const SampledPairs pairs = sampled_pairs(input_, input_.batches[batch]);
-  if (pairs.number.empty()) return 0;
+  if (pairs.pair_numbers.empty()) return 0;
   Array& n_exact = statistics.sum(PathSums(pairs.task_number).n_exact, {n_document_block});
-  for (std::size_t pair = 0; pair < pairs.number.size(); ++pair) n_exact(pairs.block_of(pair)) += 1;
+  for (std::size_t pair = 0; pair < pairs.pair_numbers.size(); ++pair)
+    n_exact(pairs.block_of(pair)) += 1;
   return add_edges(pairs, statistics) + add_circuits(pairs, statistics);
 }
 

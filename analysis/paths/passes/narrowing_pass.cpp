@@ -17,7 +17,7 @@ class NarrowingPass : public TaskPass {
   std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
     const std::size_t task = input_.batches[batch].task;
     const SampledPairs pairs = sampled_pairs(input_, input_.batches[batch]);
-    if (pairs.number.empty() || sizes_[task].empty()) return 0;
+    if (pairs.pair_numbers.empty() || sizes_[task].empty()) return 0;
     Array& sum = statistics.sum(PathSums(task).narrowed(number_),
                                 {n_document_block, CircuitSize::n_point(input_.graph.n_edge())});
     for (std::size_t i = 0; i < sizes_[task].size(); ++i) {

@@ -17,14 +17,14 @@ SampledPairs pairs_numbered(const PathsInput& input, std::size_t task,
                             std::vector<std::size_t> numbers) {
   const std::vector<TaskPair>& all = input.tasks[task].pairs;
   SampledPairs pairs{task, {}, std::move(numbers), all.size()};
-  for (const std::size_t i : pairs.number) pairs.task.pairs.push_back(all[i]);
+  for (const std::size_t i : pairs.pair_numbers) pairs.task.pairs.push_back(all[i]);
   return pairs;
 }
 
 }  // namespace
 
 std::uint64_t SampledPairs::n_token() const {
-  return number.empty() ? 0 : pair_ends(task, {0, 0, number.size(), 0}).back();
+  return pair_numbers.empty() ? 0 : pair_ends(task, {0, 0, pair_numbers.size(), 0}).back();
 }
 
 SampledPairs sampled_pairs(const PathsInput& input, const PairBatch& batch) {

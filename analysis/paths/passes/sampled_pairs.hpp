@@ -10,20 +10,22 @@
 
 namespace headscope {
 
-/// Pairs of a task that are ablated exactly and that circuits are run on.
+/// The pairs of a task in which edges are ablated exactly and on which circuits are run.
 struct SampledPairs {
   std::size_t task_number = 0;
-  Task task;                        ///< of these pairs alone
-  std::vector<std::size_t> number;  ///< of each pair in the task it is from
-  std::size_t n_pair = 0;           ///< of the task they are from
+  Task task;                              ///< with only the sampled pairs
+  std::vector<std::size_t> pair_numbers;  ///< for each sampled pair, its number in the full task
+  std::size_t n_task_pair = 0;            ///< pairs of the full task
 
   /// The block of documents that the pair belongs to.
-  std::size_t block_of(std::size_t pair) const { return document_block(number[pair], n_pair); }
-  /// Tokens of their sequences.
+  std::size_t block_of(std::size_t pair) const {
+    return document_block(pair_numbers[pair], n_task_pair);
+  }
+  /// Tokens of the sampled pairs' sequences.
   std::uint64_t n_token() const;
 };
 
-/// Those among a batch's pairs.
+/// The sampled pairs of one batch.
 SampledPairs sampled_pairs(const PathsInput& input, const PairBatch& batch);
 /// Every second of a task's sampled pairs. @param parity  0: from the first on; 1: from the second
 /// on.

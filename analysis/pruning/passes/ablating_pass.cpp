@@ -24,7 +24,7 @@ class Effects : public PieceObserver {
         statistics_(statistics),
         donors_(input, piece) {
     const bool is_ablated = input.ablated.contains(piece.document);
-    // The ablation needs their memory.
+    // Ablation needs the memory of the projections.
     input.ablation.keep_projections(!is_ablated);
     if (is_ablated) {
       direct_effects_.emplace(input.model, input.attribution, tokens_);
@@ -41,7 +41,7 @@ class Effects : public PieceObserver {
   void observe_layer(const LayerView& view) override {
     input_.ablation.observe_layer(view);
     if (direct_effects_) direct_effects_->observe_layer(view);
-    donors_.keep_own(view);
+    donors_.fill_positions_without_donor(view);
   }
 
   void end(const PieceEnd& end) override {

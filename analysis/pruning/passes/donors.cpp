@@ -37,7 +37,7 @@ DonorZ::DonorZ(const DonorInput& input, const Piece& piece) : n_filled_(piece.to
   for (const Index choice : permutation(candidates.size(), random))
     in_order.push_back(candidates[choice]);
   collect(input, in_order);
-  take_turns();
+  reuse_donors();
 }
 
 void DonorZ::collect(const DonorInput& input, std::span<const Donor> in_order) {
@@ -58,7 +58,7 @@ void DonorZ::collect(const DonorInput& input, std::span<const Donor> in_order) {
   }
 }
 
-void DonorZ::take_turns() {
+void DonorZ::reuse_donors() {
   for (Index t = 0; t < n_filled_.size(); ++t) {
     if (n_filled_[t] == 0) continue;
     for (std::size_t donor = n_filled_[t]; donor < size(); ++donor) {
@@ -69,7 +69,7 @@ void DonorZ::take_turns() {
   }
 }
 
-void DonorZ::keep_own(const LayerView& view) {
+void DonorZ::fill_positions_without_donor(const LayerView& view) {
   const auto first = static_cast<Index>(std::ranges::find(n_filled_, 0U) - n_filled_.begin());
   if (first == n_filled_.size()) return;
   for (Layers& layers : z_) {

@@ -32,8 +32,8 @@ class DonorZ {
   /// Runs the donors through the model.
   DonorZ(const DonorInput& input, const Piece& piece);
 
-  /// Keeps the piece's own z at the positions that no donor reaches.
-  void keep_own(const LayerView& view);
+  /// Takes the piece's z at the positions that no donor reaches.
+  void fill_positions_without_donor(const LayerView& view);
 
   /// Donors of a position; 0 if no other document was ablated.
   std::size_t size() const { return z_.size(); }
@@ -46,7 +46,8 @@ class DonorZ {
  private:
   using Layers = std::vector<Matrix>;
   void collect(const DonorInput& input, std::span<const Donor> in_order);
-  void take_turns();
+  /// Where fewer donors reach a position than there are replacements, uses them in turn.
+  void reuse_donors();
 
   std::vector<Layers> z_;
   std::vector<std::size_t> n_filled_;  // by position: donors that reach it

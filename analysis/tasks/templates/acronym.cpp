@@ -28,7 +28,7 @@ TaskTemplate acronym_template() {
               words.refuse("expected 26 capitals of one token in the tokenizer, got " +
                            std::to_string(letters.size()));
             }
-            const auto titles = words.single("words with a capital", title_words, 3);
+            const auto titles = words.single_token_words("words with a capital", title_words, 3);
             // The first two letters are a token each, as the third one.
             std::vector<std::pair<std::string, std::string>> firsts;
             for (const std::string& first : titles) {

@@ -17,8 +17,8 @@ const std::vector<std::string> roles{
     "friend", "teacher", "doctor",    "singer",  "cook",    "writer", "dancer", "runner",
     "artist", "farmer",  "neighbour", "student", "painter", "player", "leader", "driver"};
 
-const std::vector<std::string> praise{"good",  "great", "kind", "nice",    "fine",  "clever",
-                                      "brave", "wise",  "bad",  "strange", "funny", "famous"};
+const std::vector<std::string> qualities{"good",  "great", "kind", "nice",    "fine",  "clever",
+                                         "brave", "wise",  "bad",  "strange", "funny", "famous"};
 
 const std::vector<std::string> tag_frames{"So {name} is a really {quality} {role}, isn't",
                                           "Well, {name} is such a {quality} {role}, isn't",
@@ -32,16 +32,16 @@ TaskTemplate gendered_pronoun_template() {
           "Mathwin et al. 2023, Identifying a Preliminary Circuit for Predicting Gendered Pronouns "
           "in GPT-2 Small",
           "", [](const TokenizerCheck& words) -> PairMaker {
-            const auto female = words.single("names of women", women),
-                       male = words.single("names of men", men),
-                       of_role = words.single("roles", roles),
-                       of_quality = words.single("qualities", praise);
+            const auto female = words.single_token_words("names of women", women),
+                       male = words.single_token_words("names of men", men),
+                       single_token_roles = words.single_token_words("roles", roles),
+                       single_token_qualities = words.single_token_words("qualities", qualities);
             return [=](Draws& draws) -> TemplatePair {
               const bool is_female = draws.below(2) == 1;
               return {filled(draws.one_of(tag_frames),
                              {{"name", draws.one_of(is_female ? female : male)},
-                              {"role", draws.one_of(of_role)},
-                              {"quality", draws.one_of(of_quality)}}),
+                              {"role", draws.one_of(single_token_roles)},
+                              {"quality", draws.one_of(single_token_qualities)}}),
                       is_female ? " she" : " he", is_female ? " he" : " she"};
             };
           }};

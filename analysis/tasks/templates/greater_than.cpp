@@ -75,7 +75,7 @@ TaskTemplate greater_than_template() {
   return {"greater_than", "Greater than: a span of years ends after the year in which it began.",
           "Hanna et al. 2023, How does GPT-2 compute greater-than?", "",
           [](const TokenizerCheck& words) -> PairMaker {
-            const auto things = words.single("spans of years", spans_of_years);
+            const auto things = words.single_token_words("spans of years", spans_of_years);
             const YearEnds ends = year_ends(words);
             const std::vector<YearBegin> begins = year_begins(words, ends);
             return [=](Draws& draws) -> TemplatePair {

@@ -33,9 +33,9 @@ TaskTemplate ioi_template() {
           "Indirect object identification: of two names, the one that does not give receives.",
           "Wang et al. 2022, Interpretability in the Wild", "",
           [](const TokenizerCheck& words) -> PairMaker {
-            const auto names = words.single("names", ioi_names),
-                       places = words.single("places", ioi_places),
-                       things = words.single("things", ioi_things);
+            const auto names = words.single_token_words("names", ioi_names),
+                       places = words.single_token_words("places", ioi_places),
+                       things = words.single_token_words("things", ioi_things);
             return [=](Draws& draws) -> TemplatePair {
               const auto [giver, receiver] = draws.two_of(names);
               // Names in the order ABB or BAB, as often.

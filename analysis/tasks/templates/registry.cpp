@@ -31,9 +31,9 @@ std::pair<std::string, std::string> Draws::two_of(const std::vector<std::string>
   return {words[first], words[second < first ? second : second + 1]};
 }
 
-std::vector<std::string> TokenizerCheck::single(const std::string& kind,
-                                                const std::vector<std::string>& words,
-                                                std::size_t least) const {
+std::vector<std::string> TokenizerCheck::single_token_words(const std::string& kind,
+                                                            const std::vector<std::string>& words,
+                                                            std::size_t least) const {
   std::vector<std::string> found;
   for (const std::string& word : words) {
     if (is_single(" " + word)) found.push_back(word);
@@ -54,14 +54,14 @@ std::vector<TemplatePair> template_pairs(const TaskTemplate& task, const Tokeniz
                                          const PairSelection& selection) {
   const TokenizerCheck words(tokenizer, task.name);
   const PairMaker make = task.maker(words);
-  std::map<std::size_t, std::vector<TemplatePair>> by_length;  // in tokens; 0 where all are wanted
-  std::set<TemplatePair> known;
-  std::uint64_t n_known = 0;  // drawn since the last new pair
-  for (std::uint64_t i = 0; n_known < 1000 + 10 * known.size(); ++i) {
+  std::map<std::size_t, std::vector<TemplatePair>> by_length;  // tokens of a side; 0 for any
+  std::set<TemplatePair> drawn;
+  std::uint64_t n_repeated_draw = 0;  // since the last new pair
+  for (std::uint64_t i = 0; n_repeated_draw < 1000 + 10 * drawn.size(); ++i) {
     Draws draws(CounterRandom(selection.seed, i));
     TemplatePair pair = make(draws);
-    const bool is_new = known.insert(pair).second;
-    n_known = is_new ? 0 : n_known + 1;
+    const bool is_new = drawn.insert(pair).second;
+    n_repeated_draw = is_new ? 0 : n_repeated_draw + 1;
     if (!is_new) continue;
     std::size_t length = 0;
     if (selection.one_length) {

@@ -42,8 +42,9 @@ class TokenizerCheck {
   /// Those of the words that are one token after a blank.
   /// @param kind  for the error: `names`.
   /// @throws DataError if there are fewer than `least`.
-  std::vector<std::string> single(const std::string& kind, const std::vector<std::string>& words,
-                                  std::size_t least = 2) const;
+  std::vector<std::string> single_token_words(const std::string& kind,
+                                              const std::vector<std::string>& words,
+                                              std::size_t least = 2) const;
   /// Whether the text as it stands is one token.
   bool is_single(const std::string& text) const { return n_token(text) == 1; }
   std::size_t n_token(const std::string& text) const { return tokenizer_.encode(text).ids.size(); }

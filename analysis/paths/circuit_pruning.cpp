@@ -1,4 +1,4 @@
-#include "paths/pruning.hpp"
+#include "paths/circuit_pruning.hpp"
 
 #include <algorithm>
 
@@ -10,11 +10,12 @@ namespace {
 constexpr Index n_random_part = 10, most_parts_in_order = 32;
 
 /// Tries to drop each of n_part parts of the circuit, the last first.
-/// @param is_enough  whether these edges are, which are the circuit from then on.
-/// @param places     in the circuit, in the order in which they are split into parts.
-/// @return           whether a part went.
+/// @param accept  whether the circuit of these edges keeps enough of the margin; if so, later
+///                circuits are compared with its margin.
+/// @param places  in the circuit, in the order in which they are split into parts.
+/// @return        whether a part went.
 bool drop_parts(std::vector<Index>& circuit, const std::vector<Index>& places, Index n_part,
-                const std::function<bool(const std::vector<Index>& edges)>& is_enough) {
+                const std::function<bool(const std::vector<Index>& edges)>& accept) {
   std::vector<unsigned char> gone(circuit.size(), 0);
   const auto left = [&] {
     std::vector<Index> edges;
@@ -31,7 +32,7 @@ bool drop_parts(std::vector<Index>& circuit, const std::vector<Index>& places, I
       for (Index i = begin; i < end; ++i) gone[places[i]] = value;
     };
     mark(1);
-    if (is_enough(left())) {
+    if (accept(left())) {
       any = true;
     } else {
       mark(0);
@@ -49,7 +50,7 @@ std::vector<Index> pruned_circuit(
     double least, const CounterRandom& random) {
   double current = margin_of(circuit);
   least = std::min(least, current - most_lost);
-  const auto is_enough = [&](const std::vector<Index>& edges) {
+  const auto accept = [&](const std::vector<Index>& edges) {
     const double margin = margin_of(edges);
     if (!(margin >= current - most_lost && margin >= least)) return false;
     current = margin;
@@ -58,17 +59,17 @@ std::vector<Index> pruned_circuit(
   for (Index n_part = 2; n_part <= most_parts_in_order; n_part *= 2) {
     std::vector<Index> places(circuit.size());
     for (Index i = 0; i < places.size(); ++i) places[i] = i;
-    drop_parts(circuit, places, n_part, is_enough);
+    drop_parts(circuit, places, n_part, accept);
   }
   for (const std::vector<Index>& group : groups) {
     std::vector<Index> left = circuit;
     std::erase_if(left, [&](Index edge) { return std::ranges::find(group, edge) != group.end(); });
-    if (left.size() < circuit.size() && is_enough(left)) circuit = std::move(left);
+    if (left.size() < circuit.size() && accept(left)) circuit = std::move(left);
   }
   for (std::uint64_t round = 0;; ++round) {
     const std::vector<Index> places =
         permutation(circuit.size(), CounterRandom(random.value(round)));
-    if (!drop_parts(circuit, places, n_random_part, is_enough)) return circuit;
+    if (!drop_parts(circuit, places, n_random_part, accept)) return circuit;
   }
 }
 
