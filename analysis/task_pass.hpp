@@ -42,6 +42,34 @@ struct TaskPassEntry {
   double (*cost)(const Input&, std::uint64_t batch);  ///< as TaskAnalysis::batch_cost
 };
 
+/// An analysis that lists its passes over tasks. @tparam Input  a TaskPassInput.
+template <typename Input>
+class TaskPassAnalysis : public TaskAnalysis {
+ public:
+  std::uint64_t n_batch() const override { return input().batches.size(); }
+  void begin_pass(int pass, const Statistics& earlier) override {
+    pass_.reset();
+    pass_ = entry(pass).begin(input(), earlier);
+  }
+  double batch_cost(int pass, std::uint64_t batch) const override {
+    return entry(pass).cost(input(), batch);
+  }
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
+    return pass_->run_batch(batch, statistics);
+  }
+
+ protected:
+  virtual const std::vector<TaskPassEntry<Input>>& passes() const = 0;
+  virtual Input input() const = 0;
+
+ private:
+  const TaskPassEntry<Input>& entry(int pass) const {
+    return passes()[static_cast<std::size_t>(pass)];
+  }
+
+  std::unique_ptr<TaskPass> pass_;
+};
+
 template <typename Input>
 std::vector<std::string> pass_names(const std::vector<TaskPassEntry<Input>>& passes) {
   std::vector<std::string> names;

@@ -46,7 +46,7 @@ const AnalysisInfo paths_info{
     .input = AnalysisInput::tasks,
 };
 
-class Paths : public TaskAnalysis {
+class Paths : public TaskPassAnalysis<PathsInput> {
  public:
   explicit Paths(const AnalysisContext& context)
       : model_(context.model),
@@ -68,21 +68,6 @@ class Paths : public TaskAnalysis {
         read_edge_order(options.ordering, model_.config);
   }
 
-  std::uint64_t n_batch() const override { return batches_.size(); }
-
-  void begin_pass(int pass, const Statistics& earlier) override {
-    pass_.reset();
-    pass_ = path_passes()[static_cast<std::size_t>(pass)].begin(input(), earlier);
-  }
-
-  double batch_cost(int pass, std::uint64_t batch) const override {
-    return path_passes()[static_cast<std::size_t>(pass)].cost(input(), batch);
-  }
-
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
-    return pass_->run_batch(batch, statistics);
-  }
-
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
     return {paths_results(statistics, tasks_, graph_, settings_)};
   }
@@ -92,7 +77,8 @@ class Paths : public TaskAnalysis {
   }
 
  private:
-  PathsInput input() const {
+  const std::vector<PathPass>& passes() const override { return path_passes(); }
+  PathsInput input() const override {
     return {{model_, settings_, compute_, tasks_, batches_}, graph_, given_};
   }
 
@@ -103,7 +89,6 @@ class Paths : public TaskAnalysis {
   std::vector<Task> tasks_;
   std::vector<PairBatch> batches_;
   std::vector<std::vector<Index>> given_;  // per task, the order of --paths-ordering
-  std::unique_ptr<TaskPass> pass_;
 };
 
 std::uint64_t memory(const RunShape& run) {

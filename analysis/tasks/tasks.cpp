@@ -30,7 +30,7 @@ const AnalysisInfo tasks_info{
     .input = AnalysisInput::tasks,
 };
 
-class Tasks : public TaskAnalysis {
+class Tasks : public TaskPassAnalysis<TasksInput> {
  public:
   explicit Tasks(const AnalysisContext& context)
       : model_(context.model),
@@ -39,23 +39,12 @@ class Tasks : public TaskAnalysis {
         tasks_(context.tasks->tasks()),
         batches_(pair_batches(tasks_)) {}
 
-  std::uint64_t n_batch() const override { return batches_.size(); }
-
   void begin_pass(int pass, const Statistics& earlier) override {
-    pass_.reset();
     repaired_.clear();
     for (std::size_t task = 0; pass == backup_pass && task < tasks_.size(); ++task) {
       repaired_.push_back(repaired_heads(earlier, task, model_.config, settings_));
     }
-    pass_ = tasks_passes()[static_cast<std::size_t>(pass)].begin(input(), earlier);
-  }
-
-  double batch_cost(int pass, std::uint64_t batch) const override {
-    return tasks_passes()[static_cast<std::size_t>(pass)].cost(input(), batch);
-  }
-
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
-    return pass_->run_batch(batch, statistics);
+    TaskPassAnalysis::begin_pass(pass, earlier);
   }
 
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
@@ -69,7 +58,10 @@ class Tasks : public TaskAnalysis {
   }
 
  private:
-  TasksInput input() const { return {{model_, settings_, compute_, tasks_, batches_}, repaired_}; }
+  const std::vector<TasksPass>& passes() const override { return tasks_passes(); }
+  TasksInput input() const override {
+    return {{model_, settings_, compute_, tasks_, batches_}, repaired_};
+  }
 
   const Model& model_;
   const AnalysisSettings& settings_;
@@ -77,7 +69,6 @@ class Tasks : public TaskAnalysis {
   const std::vector<Task>& tasks_;
   const std::vector<PairBatch> batches_;
   std::vector<std::vector<Index>> repaired_;  // per task, in the backup pass
-  std::unique_ptr<TaskPass> pass_;
 };
 
 std::uint64_t memory(const RunShape& run) {

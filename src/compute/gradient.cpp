@@ -3,28 +3,18 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/vector_math.hpp"
 #include "compute/activations.hpp"
 #include "compute/attention_gradient.hpp"
 #include "compute/buffer.hpp"
 #include "compute/divisor.hpp"
 #include "compute/layer.hpp"
+#include "compute/ops.hpp"
 #include "compute/sequence_batch.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
 #include "headscope/forward.hpp"
 
 namespace headscope {
-namespace {
-
-HEADSCOPE_VECTORISED double dot(const float* a, const float* b, Index n) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (Index i = 0; i < n; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  return sum;
-}
-
-}  // namespace
 
 arma::mat z_dot_gradient(const LayerGradient& gradient, Index n_head) {
   check_count("rows of dz", gradient.z.n_rows, gradient.dz.n_rows);

@@ -7,6 +7,7 @@
 #include "base/thread_errors.hpp"
 #include "base/vector_math.hpp"
 #include "compute/buffer.hpp"
+#include "compute/ops.hpp"
 #include "compute/softmax.hpp"
 #include "compute/token_loss.hpp"
 
@@ -144,12 +145,6 @@ class LossDifference {
   Index n_variant() const { return n_column() / n_clean(); }
   Index target(Index prediction) const {
     return static_cast<Index>(predictions_[prediction].target);
-  }
-
-  static double dot(const float* x, const float* y, Index count) {
-    double sum = 0;
-    for (Index i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-    return sum;
   }
 
   // Log sum exp of the clean logits.

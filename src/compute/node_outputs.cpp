@@ -2,19 +2,12 @@
 
 #include <algorithm>
 
+#include "compute/ops.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
 
 using blas::Transpose;
-
-void add_scaled(blas::ConstView X, float factor, blas::View Y) {
-  for (Index t = 0; t < Y.n_col; ++t) {
-    const float* const x = X.data + (X.n_col == 1 ? 0 : t) * X.stride;
-    float* const y = Y.data + t * Y.stride;
-    for (Index i = 0; i < Y.n_row; ++i) y[i] += factor * x[i];
-  }
-}
 
 blas::ConstView head_output_weights(const LayerWeights& layer, Index d_head, Index head) {
   return blas::ConstView(layer.W_O).cols(head * d_head, d_head);
@@ -36,9 +29,7 @@ NodeReplacement::NodeReplacement(const EdgeGraph& graph, const ModelConfig& conf
 
 void NodeReplacement::add(Index node, float factor, Index first, blas::View Y) const {
   for (Index t = 0; t < Y.n_col; ++t) {
-    const float* const x = at_position(node, position(first + t));
-    float* const y = Y.data + t * Y.stride;
-    for (Index i = 0; i < Y.n_row; ++i) y[i] += factor * x[i];
+    add_scaled(at_position(node, position(first + t)), factor, Y.n_row, Y.data + t * Y.stride);
   }
 }
 

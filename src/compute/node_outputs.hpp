@@ -23,9 +23,6 @@ struct EdgeModel {
   ComputeContext context;
 };
 
-/// Y += factor X, on the calling thread. @param X  one column for all if it has only one.
-void add_scaled(blas::ConstView X, float factor, blas::View Y);
-
 /// What each node's output is replaced by: the same for all tokens, or by position.
 class NodeReplacement {
  public:

@@ -86,6 +86,24 @@ void add(blas::ConstView X, blas::ConstView Y, blas::View sum) {
   });
 }
 
+HEADSCOPE_VECTORISED void add_scaled(const float* x, float factor, Index count, float* y) {
+#pragma omp simd
+  for (Index i = 0; i < count; ++i) y[i] += factor * x[i];
+}
+
+void add_scaled(blas::ConstView X, float factor, blas::View Y) {
+  for (Index t = 0; t < Y.n_col; ++t) {
+    add_scaled(X.data + (X.n_col == 1 ? 0 : t) * X.stride, factor, Y.n_row, Y.data + t * Y.stride);
+  }
+}
+
+HEADSCOPE_VECTORISED double dot(const float* x, const float* y, Index count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (Index i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+  return sum;
+}
+
 void copy(blas::ConstView X, blas::View Y) {
   check_count("rows to copy", X.n_row, Y.n_row);
   check_count("columns to copy", X.n_col, Y.n_col);

@@ -24,6 +24,14 @@ void add_bias(blas::View X, const Vector& bias);
 /// @throws ShapeError
 void add(blas::ConstView X, blas::ConstView Y, blas::View sum);
 
+/// y[i] += factor x[i], on the calling thread.
+void add_scaled(const float* x, float factor, Index count, float* y);
+/// Y += factor X, on the calling thread. @param X  one column for all if it has only one.
+void add_scaled(blas::ConstView X, float factor, blas::View Y);
+
+/// x . y, summed in double on the calling thread.
+double dot(const float* x, const float* y, Index count);
+
 /// Y = X. @throws ShapeError
 void copy(blas::ConstView X, blas::View Y);
 

@@ -8,6 +8,7 @@
 
 #include "base/thread_errors.hpp"
 #include "base/vector_math.hpp"
+#include "compute/ops.hpp"
 #include "compute/softmax.hpp"
 #include "headscope/error.hpp"
 
@@ -30,11 +31,6 @@ struct RunningSoftmax {
 HEADSCOPE_VECTORISED void add_to(const float* x, Index count, float* y) {
 #pragma omp simd
   for (Index i = 0; i < count; ++i) y[i] += x[i];
-}
-
-HEADSCOPE_VECTORISED void add_scaled(const float* x, Index count, float factor, float* y) {
-#pragma omp simd
-  for (Index i = 0; i < count; ++i) y[i] += factor * x[i];
 }
 
 struct LossInputs {
@@ -176,7 +172,7 @@ void run_block(const LossInputs& in, blas::View gradient, double* nll, unsigned 
     for (const auto& range : ranges) {
       const double log_weight = static_cast<double>(range.token(t).largest) -
                                 static_cast<double>(token.largest) - token.log_sum;
-      add_scaled(range.weighted(t), gradient.n_row, static_cast<float>(std::exp(log_weight)), g);
+      add_scaled(range.weighted(t), static_cast<float>(std::exp(log_weight)), gradient.n_row, g);
     }
   }
 }

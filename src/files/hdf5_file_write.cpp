@@ -263,7 +263,7 @@ void OutputFile::publish() {
   if (!data_->file.close()) throw place.error(unwritten);
   data_->check_sink();
   data_->pending.append(digest_line(data_->pending.temporary_path()));
-  data_->pending.publish();
+  data_->pending.publish_durably();
 }
 
 }  // namespace headscope::hdf5

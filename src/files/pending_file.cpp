@@ -42,6 +42,7 @@ bool is_temporary(std::string_view name, std::string_view beginning) {
          rest.find('-', dash + 1) == rest.npos;
 }
 
+// Some file systems cannot sync a folder; what its files hold is already safe.
 void sync_folder(const fs::path& folder) {
   const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ::fsync(opened);
@@ -84,7 +85,10 @@ void PendingFile::publish() {
   if (::fsync(descriptor_) != 0) throw cannot_write(path_);
   if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) throw cannot_write(path_);
   published_ = true;
-  // Some file systems cannot sync a folder; the file itself is already safe.
+}
+
+void PendingFile::publish_durably() {
+  publish();
   sync_folder(folder_of(path_));
 }
 

@@ -12,8 +12,8 @@ void check_replaceable(const std::string& path);
 
 /// A file that appears under its name only once complete.
 ///
-/// Writers fill a file in the same folder; `publish()` makes it durable and renames it. Without
-/// `publish()` it is removed, and a file of that name keeps its old contents.
+/// Writers fill a file in the same folder; `publish()` renames it. Without `publish()` it is
+/// removed, and a file of that name keeps its old contents.
 /// The next writer of the same file removes what killed writers left.
 class PendingFile {
  public:
@@ -32,10 +32,13 @@ class PendingFile {
 
   /// Appends bytes. @throws DataError if the bytes cannot be written.
   void append(std::string_view bytes);
+  /// After a power cut, the name may stand for what it did before.
   /// @throws DataError if the file cannot be synced or renamed.
   void publish();
-  /// As `publish`, unless there is a file of that name by then. Of several processes that do this
-  /// at once, one publishes.
+  /// Returns once the name stands for the new file even after a power cut.
+  void publish_durably();
+  /// As `publish_durably`, unless there is a file of that name by then. Of several processes that
+  /// do this at once, one publishes.
   /// @return false if there is a file of that name, which stays as it is.
   bool publish_first();
 
@@ -46,7 +49,8 @@ class PendingFile {
   bool published_ = false;
 };
 
-/// Writes a whole file. @throws DataError as PendingFile does.
+/// Writes a whole file, as `publish` does: for what can be made from results or inputs at any time.
+/// @throws DataError as PendingFile does.
 void write_file(const std::string& path, std::string_view bytes);
 
 /// Removes temporary files that killed writers of a file left.

@@ -114,7 +114,9 @@ std::optional<EngineRecord> read_engine_record(const std::string& folder) {
 
 void write_engine_record(const std::string& folder, const EngineRecord& record) {
   make_folder(folder);
-  write_file(record_path(folder), text_of(record));
+  PendingFile file(record_path(folder));
+  file.append(text_of(record));
+  file.publish_durably();
 }
 
 EngineRecord keep_first_engine_record(const std::string& folder, const EngineRecord& record) {

@@ -30,6 +30,7 @@ import numpy
 from fault_support import (MODEL, PROJECT, STORIES, Expected, Failed, Impossible, Running, call, can_mount, check_message, contents, expect,
                            files_below, mounted, must, remount)
 from forged_results import forge
+from first_sentences import first_sentences
 from hostile_inputs import HostileInputs, check_is_plain
 
 NOBODY = 65534
@@ -39,7 +40,7 @@ THOROUGH_ROUNDS = 3
 # Runs in different folders give the same bits only if they have the same engine, which a trial in each folder need not choose.
 OPTIONS = ["--max-documents", "3", "--patterns", "1", "--bootstrap", "20", "--threads", "1", "--engine", "float32", "--figures", "svg",
            "--save-every", "1", "--quiet"]
-RUN = ["--model", MODEL, "--corpus", STORIES, "--analyses", "classification,correlation", *OPTIONS]
+RUN = ["--model", MODEL, "--analyses", "classification,correlation", "--explain-documents", "1", *OPTIONS]
 N_PASS = 4  # passes of classification
 SHARD = f"shards/1-of-2.pass-{N_PASS}.h5"
 
@@ -65,6 +66,9 @@ class Campaign:
         self.environment = dict(os.environ, HEADSCOPE_DATA=str(PROJECT / "data"))
         self.reference = folder / "reference"
         self.reference.mkdir()
+        self.stories = folder / "stories.conllu"
+        self.stories.write_text(first_sentences(STORIES.read_text(), 3))
+        self.run = [self.headscope, "run", *RUN, "--corpus", self.stories]
         self.tasks = self.make_tasks()
         for task in self.tasks:
             out = self.reference / task.name
@@ -86,7 +90,7 @@ class Campaign:
         older = contents(models / "older.h5")
 
         def run(out, *more):
-            return [program, "run", *RUN, "--output", out, *more]
+            return [*self.run, "--output", out, *more]
 
         def merge(out):
             return [program, "merge", out, "--output", out, "--quiet"]
@@ -114,7 +118,7 @@ class Campaign:
     def make_shards(self, out, *more):
         for _ in range(N_PASS):
             for part in (1, 2):
-                must(self.headscope, "run", *RUN, "--output", out, "--shard", f"{part}/2", "--resume", *more, env=self.environment)
+                must(*self.run, "--output", out, "--shard", f"{part}/2", "--resume", *more, env=self.environment)
 
     @contextlib.contextmanager
     def place(self, task):
@@ -302,7 +306,7 @@ class Campaign:
         must(program, "prune", MODEL, others / "model.h5", "--heads", "L0H0", "--mode", "zero", env=self.environment)
         for place in (folder, others):
             write_safetensors(place / "model.h5", place / "model.safetensors")
-        stories = STORIES.read_text().split("# newdoc")
+        stories = self.stories.read_text().split("# newdoc")
         stories = "# newdoc".join(stories[:13])
         (folder / "corpus.conllu").write_text(stories)
         (others / "corpus.conllu").write_text(re.sub(r"(?m)^(\d+\t)(\S+)", lambda m: m[1] + m[2].swapcase(), stories))

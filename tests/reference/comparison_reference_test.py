@@ -7,6 +7,7 @@ FOLDER holds the runs `whole` and `pruned` and their `comparison`. Needs Debian'
 python3-pandas.
 """
 
+import functools
 import pathlib
 import sys
 import unittest
@@ -21,6 +22,7 @@ FOLDER = pathlib.Path(sys.argv.pop(1))
 GROUPS = ["circuits", "correlation", "pruning", "classification", "control/correlation"]
 
 
+@functools.cache
 def dataset(folder, group):
     return xr.open_dataset(folder / "results.h5", group=group, engine="h5netcdf").load()
 

@@ -6,14 +6,15 @@ import pathlib
 import sys
 
 
-def main(source, n_sentence, target):
+def first_sentences(text, n_sentence):
     kept, place = [], 0
-    for sentence in pathlib.Path(source).read_text(encoding="utf-8").strip().split("\n\n"):
+    for sentence in text.strip().split("\n\n"):
         place = 1 if sentence.startswith("# newdoc") else place + 1
-        if place <= int(n_sentence):
+        if place <= n_sentence:
             kept.append(sentence + "\n\n")
-    pathlib.Path(target).write_text("".join(kept), encoding="utf-8")
+    return "".join(kept)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    source, count, target = sys.argv[1:]
+    pathlib.Path(target).write_text(first_sentences(pathlib.Path(source).read_text(encoding="utf-8"), int(count)), encoding="utf-8")

@@ -38,6 +38,16 @@ struct ExampleSource {
   Index n_token() const { return n_example_token(piece.tokens.size()); }
 };
 
+/// The keys from position 1 to the query that a predicate takes.
+template <typename Takes>
+std::vector<Index> keys_where(Index query, const Takes& takes) {
+  std::vector<Index> keys;
+  for (Index key = 1; key <= query; ++key) {
+    if (takes(key)) keys.push_back(key);
+  }
+  return keys;
+}
+
 /// A case at each query from 2 on for which `targets` gives some.
 std::vector<ExampleCase> token_cases(const ExampleSource& source,
                                      const std::function<std::vector<Index>(Index query)>& targets);

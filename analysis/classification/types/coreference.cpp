@@ -51,12 +51,9 @@ HeadType coreference_type() {
       .scores = coreference_scores,
       .untested = untested_coreference,
       .power = coreference_power,
-      .place = [](const ResultsGroup&, Index) { return nearest_antecedent(); },
+      .place = of_all_heads(nearest_antecedent()),
       .examples = {.cases = pronoun_cases},
-      .features =
-          [](const ResultsGroup&, Index) {
-            return std::vector<std::string>{"same_entity", "latest_mention"};
-          },
+      .features = of_all_heads(std::vector<std::string>{"same_entity", "latest_mention"}),
   };
 }
 

@@ -28,11 +28,9 @@ std::string untested_delimiter(const Measured& measured, bool is_scored) {
 
 std::vector<ExampleCase> delimiter_cases(const ExampleSource& source) {
   return token_cases(source, [&](Index query) {
-    std::vector<Index> targets;
-    for (Index key = 1; key <= query && !source.piece.is_punctuation.empty(); ++key) {
-      if (source.piece.is_punctuation[key] != 0) targets.push_back(key);
-    }
-    return targets;
+    return keys_where(query, [&](Index key) {
+      return !source.piece.is_punctuation.empty() && source.piece.is_punctuation[key] != 0;
+    });
   });
 }
 
@@ -46,12 +44,9 @@ HeadType delimiter_type() {
       .claim_part = 5,
       .scores = delimiter_scores,
       .untested = untested_delimiter,
-      .place = [](const ResultsGroup&, Index) { return nearest_punctuation(); },
+      .place = of_all_heads(nearest_punctuation()),
       .examples = {.cases = delimiter_cases},
-      .features =
-          [](const ResultsGroup&, Index) {
-            return std::vector<std::string>{"upos_PUNCT", "latest_punctuation"};
-          },
+      .features = of_all_heads(std::vector<std::string>{"upos_PUNCT", "latest_punctuation"}),
   };
 }
 

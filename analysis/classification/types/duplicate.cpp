@@ -11,16 +11,15 @@ HeadType duplicate_type() {
           [](const Measured& measured) {
             return share_scores(measured, HeadScore::duplicate_token, 0.4);
           },
-      .untested = [](const Measured&,
-                     bool is_scored) { return is_scored ? "" : "no document repeats a token"; },
-      .place = [](const ResultsGroup&, Index) { return last_copy(); },
-      .rivals = [](const ResultsGroup&, Index) { return std::vector{after_last_copy()}; },
+      .untested = unless_scored("no document repeats a token"),
+      .place = of_all_heads(last_copy()),
+      .rivals = of_all_heads(std::vector{after_last_copy()}),
       .examples = {.cases =
                        [](const ExampleSource& source) {
                          return token_cases(
                              source, [&](Index query) { return source.piece.copies[query]; });
                        }},
-      .features = [](const ResultsGroup&, Index) { return std::vector<std::string>{"same_token"}; },
+      .features = of_all_heads(std::vector<std::string>{"same_token"}),
   };
 }
 

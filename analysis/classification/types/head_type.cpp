@@ -50,12 +50,26 @@ TypeScores share_scores(const Measured& measured, HeadScore score, double thresh
   return {.score = ratio_of(measured.sums, score), .threshold = always(threshold)};
 }
 
+Untested unless_scored(std::string reason) {
+  return [reason = std::move(reason)](const Measured&, bool is_scored) {
+    return is_scored ? "" : reason;
+  };
+}
+
 std::vector<Index> MeasuredType::heads() const {
   std::vector<Index> head_indices;
   for (Index head_index = 0; head_index < margin.n_rows; ++head_index) {
     if (has(head_index)) head_indices.push_back(head_index);
   }
   return head_indices;
+}
+
+std::vector<double> MeasuredType::choices_of_heads() const {
+  std::vector<double> choices(choice.size(), -1);
+  for (const Index head_index : heads()) {
+    choices[head_index] = static_cast<double>(choice[head_index]);
+  }
+  return choices;
 }
 
 bool is_too_short(const Measured& measured) {

@@ -82,6 +82,19 @@ struct MeasuredType;
 template <typename Result>
 using OfHead = std::function<Result(const ResultsGroup& group, Index head_index)>;
 
+/// The same of all heads.
+template <typename Result>
+OfHead<Result> of_all_heads(Result result) {
+  return [result = std::move(result)](const ResultsGroup&, Index) { return result; };
+}
+
+/// Why the corpus cannot test a type.
+/// @param is_scored  whether any head has a margin.
+using Untested = std::function<std::string(const Measured&, bool is_scored)>;
+
+/// The reason, where no head has a margin.
+Untested unless_scored(std::string reason);
+
 struct HeadType {
   std::string name;      ///< `long_range`
   std::string rule;      ///< in words, with its thresholds
@@ -93,9 +106,7 @@ struct HeadType {
   /// Whether the score must also reach PermutedScores, because a head that only reads embeddings
   /// may beat a baseline that exchanges tokens.
   bool beats_permuted = false;
-  /// Why the corpus cannot test the type, in words; empty if it can.
-  /// @param is_scored  whether any head has a margin.
-  std::function<std::string(const Measured&, bool is_scored)> untested;
+  Untested untested;  ///< in words; empty if the corpus can test the type
   /// The probability that the significance test finds one head at the threshold; none: no test.
   std::function<double(const Measured&)> power = nullptr;
   /// A sentence more for the evidence of its part of claim 7.
@@ -147,6 +158,8 @@ struct MeasuredType {
     return margin(head_index, weighting) >= 0;
   }
   std::vector<Index> heads() const;  ///< of the type, on the whole corpus
+  /// By head, the choice of a head of the type, -1 of any other.
+  std::vector<double> choices_of_heads() const;
 };
 
 }  // namespace headscope

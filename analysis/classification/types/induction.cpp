@@ -26,14 +26,11 @@ HeadType induction_type() {
                               .threshold = always(least_induction)};
           },
       .untested = [](const Measured&, bool) { return ""; },
-      .place = [](const ResultsGroup&, Index) { return after_last_copy(); },
-      .rivals = [](const ResultsGroup&, Index) { return std::vector{last_copy()}; },
+      .place = of_all_heads(after_last_copy()),
+      .rivals = of_all_heads(std::vector{last_copy()}),
       // The target follows an earlier copy of the query.
       .examples = {.cases = successor_cases, .also_shown = [](Index target) { return target - 1; }},
-      .features =
-          [](const ResultsGroup&, Index) {
-            return std::vector<std::string>{"after_copy", "after_copy_latest"};
-          },
+      .features = of_all_heads(std::vector<std::string>{"after_copy", "after_copy_latest"}),
   };
 }
 

@@ -44,10 +44,6 @@ TypeScores offset_scores(const Measured& measured, Index first, Index last) {
                         Index head_index) { return static_cast<Index>(best(head_index, 0)); }};
 }
 
-std::string untested_offset(const Measured& /*measured*/, bool is_scored) {
-  return is_scored ? "" : too_short_text;
-}
-
 /// Of a positional head.
 Index offset_of(const ResultsGroup& group, Index head_index) {
   return static_cast<Index>(group.values("positional_offset").values[head_index]);
@@ -70,21 +66,17 @@ HeadType positional_type() {
       .sentence = "It attends to the token at a fixed distance, most often the token before.",
       .claim_part = 1,
       .scores = [](const Measured& measured) { return offset_scores(measured, 1, n_offset - 1); },
-      .untested = untested_offset,
+      .untested = unless_scored(too_short_text),
       .add_variables =
           [](const Measured&, const MeasuredType& measured, ResultsGroup& group) {
-            std::vector<double> offset(measured.choice.size(), -1);
-            for (const Index head_index : measured.heads()) {
-              offset[head_index] = static_cast<double>(measured.choice[head_index]);
-            }
-            group.add(classification_variables()["positional_offset"], std::move(offset));
+            group.add(classification_variables()["positional_offset"], measured.choices_of_heads());
           },
       .choices = [](const ResultsGroup& group,
                     Index head_index) { return std::vector{offset_of(group, head_index)}; },
       .choice_text = [](const ResultsGroup&, Index offset) { return offset_text(offset); },
       .place = [](const ResultsGroup& group,
                   Index head_index) { return token_before(offset_of(group, head_index)); },
-      .rivals = [](const ResultsGroup&, Index) { return std::vector{token_before(0)}; },
+      .rivals = of_all_heads(std::vector{token_before(0)}),
       .examples = {.targets =
                        [](const ExampleCase& example, const SeenHead& head) {
                          return key_before(example.query, offset_of(head.group, head.head_index));
@@ -102,12 +94,12 @@ HeadType current_token_type() {
       .rule = "offset 0 has the largest weight for >= 0.90 of queries and a mean mass >= 0.20",
       .sentence = "It attends to the query's own token.",
       .scores = [](const Measured& measured) { return offset_scores(measured, 0, 0); },
-      .untested = untested_offset,
+      .untested = unless_scored(too_short_text),
       .choice_text = [](const ResultsGroup&, Index offset) { return offset_text(offset); },
-      .place = [](const ResultsGroup&, Index) { return token_before(0); },
+      .place = of_all_heads(token_before(0)),
       .examples = {.targets = [](const ExampleCase& example,
                                  const SeenHead&) { return key_before(example.query, 0); }},
-      .features = [](const ResultsGroup&, Index) { return std::vector<std::string>{"offset_0"}; },
+      .features = of_all_heads(std::vector<std::string>{"offset_0"}),
   };
 }
 

@@ -5,11 +5,8 @@ namespace {
 
 std::vector<ExampleCase> rare_cases(const ExampleSource& source) {
   return token_cases(source, [&](Index query) {
-    std::vector<Index> targets;
-    for (Index key = 1; key <= query; ++key) {
-      if (source.piece.rarest[query] == source.piece.tokens[key]) targets.push_back(key);
-    }
-    return targets;
+    return keys_where(
+        query, [&](Index key) { return source.piece.rarest[query] == source.piece.tokens[key]; });
   });
 }
 
@@ -24,14 +21,10 @@ HeadType rare_type() {
           [](const Measured& measured) {
             return share_scores(measured, HeadScore::rare_token, 0.5);
           },
-      .untested =
-          [](const Measured&, bool is_scored) {
-            return is_scored ? "" : "no query has a key rarer than all others";
-          },
-      .place = [](const ResultsGroup&, Index) { return rarest_token(); },
+      .untested = unless_scored("no query has a key rarer than all others"),
+      .place = of_all_heads(rarest_token()),
       .examples = {.cases = rare_cases},
-      .features = [](const ResultsGroup&,
-                     Index) { return std::vector<std::string>{"log_frequency"}; },
+      .features = of_all_heads(std::vector<std::string>{"log_frequency"}),
   };
 }
 

@@ -66,7 +66,7 @@ HeadType semantic_type() {
       .untested = untested_similarity,
       .power = semantic_power,
       .examples = {.cases = similar_cases},
-      .features = [](const ResultsGroup&, Index) { return std::vector<std::string>{"similarity"}; },
+      .features = of_all_heads(std::vector<std::string>{"similarity"}),
   };
 }
 

@@ -18,11 +18,8 @@ HeadType sink_type() {
       .sentence = "It attends to the first token, and so writes nearly the same at every token.",
       .scores =
           [](const Measured& measured) { return share_scores(measured, HeadScore::sink, 0.9); },
-      .untested =
-          [](const Measured&, bool is_scored) {
-            return is_scored ? "" : "no document has a token beyond position 0";
-          },
-      .place = [](const ResultsGroup&, Index) { return first_position(); },
+      .untested = unless_scored("no document has a token beyond position 0"),
+      .place = of_all_heads(first_position()),
       .examples = {.cases = sink_cases},
   };
 }

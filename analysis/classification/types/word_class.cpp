@@ -58,21 +58,14 @@ Index class_of(const ResultsGroup& group, Index head_index) {
 
 void add_classes_of_heads(const Measured& /*measured*/, const MeasuredType& word_class,
                           ResultsGroup& group) {
-  std::vector<double> of_head(word_class.choice.size(), -1);
-  for (const Index head_index : word_class.heads()) {
-    of_head[head_index] = static_cast<double>(word_class.choice[head_index]);
-  }
-  group.add(classification_variables()["word_class"], std::move(of_head));
+  group.add(classification_variables()["word_class"], word_class.choices_of_heads());
 }
 
 /// The keys whose word is of the head's class.
 std::vector<Index> keys_of_class(const ExampleCase& example, const SeenHead& head) {
   const Index of_head = class_of(head.group, head.head_index);
-  std::vector<Index> targets;
-  for (Index key = 1; key <= example.query; ++key) {
-    if (head.document.token_class[key] == of_head) targets.push_back(key);
-  }
-  return targets;
+  return keys_where(example.query,
+                    [&](Index key) { return head.document.token_class[key] == of_head; });
 }
 
 }  // namespace
@@ -87,10 +80,7 @@ HeadType word_class_type() {
           "It attends to words of one part of speech, such as verbs or determiners, wherever they "
           "stand.",
       .scores = word_class_scores,
-      .untested =
-          [](const Measured&, bool is_scored) {
-            return is_scored ? "" : "the corpus has no parts of speech in documents of both halves";
-          },
+      .untested = unless_scored("the corpus has no parts of speech in documents of both halves"),
       .add_variables = add_classes_of_heads,
       .choices = [](const ResultsGroup& group,
                     Index head_index) { return std::vector{class_of(group, head_index)}; },
