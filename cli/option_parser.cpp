@@ -52,7 +52,8 @@ po::positional_options_description positions(const OptionTable& options) {
   return positions;
 }
 
-/// A value of a file of options: without quotes around it; `~/` at its begin is the home folder.
+/// A value of a file of options: without quotes around it; `~/` at its beginning is the home
+/// folder.
 std::string value_in_file(const std::string& text) {
   const bool is_quoted = text.size() > 1 && (text.front() == '"' || text.front() == '\'') &&
                          text.back() == text.front();

@@ -131,9 +131,12 @@ RunOptions::RunOptions() {
                   "of the same shape, and classification also on five models with permuted "
                   "weights. Use random to see what training changed"})
       .choices = {"none", "random"};
-  table(control_documents,
-        {"control-documents", "N",
-         "documents that each control model reads, spread evenly over the corpus", "all"});
+  table(
+      control_documents,
+      {"control-documents", "N",
+       "documents that each control model reads, spread evenly over the corpus in pairs of an even "
+       "and an odd one: an odd N takes one more",
+       "all"});
   settings.declare(table, analysis_registry());
   table.heading("Output");
   add_output(table, output.folder);

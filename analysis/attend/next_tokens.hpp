@@ -35,7 +35,7 @@ class NextTokens {
   const Model& model_;
   const LogitAttribution& attribution_;
   TokenIds following_;     // after each token; -1: none
-  std::vector<Matrix> z_;  // by layer, d_model x n_token
+  std::vector<Matrix> z_;  // by layer, d_z x n_token
 };
 
 /// Adds what NextTokens counted, with the candidates as text, to a group with the dimensions layer

@@ -20,7 +20,8 @@ struct CircuitsOptions {
 RegisteredAnalysis circuits_analysis();
 
 /// Figures from the `circuits` group: elhage2021_copying, elhage2021_composition,
-/// cordonnier2020_rank, subspace_overlap_{q,k,v,o}, position_only, position_only_offsets.
+/// cordonnier2020_rank; with several heads a layer subspace_overlap; with learned positions
+/// position_only and position_only_offsets.
 /// @throws Error if the results lack the group.
 std::vector<Figure> circuits_figures(const Results& results);
 

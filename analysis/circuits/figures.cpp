@@ -55,8 +55,9 @@ Figure composition_figure(const ResultsGroup& group) {
   PairMap pairs = pair_map(std::move(panels), heads[1], false, 3);
   std::string strongest;
   for (std::size_t kind = 0; kind < scores.shape[0]; ++kind) {
-    strongest +=
-        (kind == 0 ? " Strongest: " : "; ") + std::string(1, "QKV"[kind]) + " " + pairs.named[kind];
+    if (pairs.named[kind].empty()) continue;
+    strongest += (strongest.empty() ? " Strongest: " : "; ") + std::string(1, "QKV"[kind]) + " " +
+                 pairs.named[kind];
   }
   Heatmap& map = pairs.map;
   const std::string unit = pairs.names_heads ? "" : " (layer)";

@@ -21,7 +21,9 @@ double degrees_of_cosine_squared(double cosine_squared) {
 arma::mat gram_root(const arma::mat& W) {
   arma::vec values;
   arma::mat vectors;
-  arma::eig_sym(values, vectors, arma::mat(W.t() * W));
+  if (!arma::eig_sym(values, vectors, arma::mat(W.t() * W))) {
+    throw Error("gram_root: the eigenvalues were not found");
+  }
   return arma::diagmat(arma::sqrt(arma::clamp(values, 0, arma::datum::inf))) * vectors.t();
 }
 
@@ -82,7 +84,9 @@ Index qk_rank90(const arma::mat& W_Q, const arma::mat& W_K) {
 Index qk_rank90_joint(const arma::mat& W_Q, const arma::mat& W_K) {
   const arma::mat product = W_Q * W_K.t();
   arma::vec squares;
-  if (!arma::eig_sym(squares, arma::mat(product.t() * product))) return 0;
+  if (!arma::eig_sym(squares, arma::mat(product.t() * product))) {
+    throw Error("qk_rank90_joint: the eigenvalues were not found");
+  }
   return rank90(arma::clamp(squares, 0, arma::datum::inf));
 }
 

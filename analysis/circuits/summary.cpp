@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <ranges>
 
@@ -40,13 +39,14 @@ std::string copying_text(const ResultsGroup& group) {
 std::string rank_text(const ResultsGroup& group) {
   const Array& rank = group.values("qk_rank90");
   const Array& joint = group.values("qk_rank90_joint");
-  const double of_heads = std::accumulate(rank.values.begin(), rank.values.end(), 0.0) /
-                          static_cast<double>(rank.shape[0]);
+  std::vector<double> of_heads;  // by layer, sums over heads
+  for (Index layer = 0; layer < rank.shape[0]; ++layer) {
+    of_heads.push_back(arma::accu(arma::vec(rank.part(layer).values)));
+  }
   return " The query-key product of a head needs " + decimals(group.scalar("qk_rank90_median"), 0) +
-         " singular values (median) for 90 % of its sum of squares. The heads of a layer together "
-         "need " +
+         " singular values for 90 % of its sum of squares. The heads of a layer together need " +
          decimals(arma::median(arma::vec(joint.values)), 0) + "; added up head by head, " +
-         decimals(of_heads, 0) + ".";
+         decimals(arma::median(arma::vec(of_heads)), 0) + " (medians).";
 }
 
 /// The composition scores less what random matrices have.

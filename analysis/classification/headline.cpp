@@ -54,9 +54,9 @@ std::string explained_text(const ResultsGroup& group) {
   if (n_measured == 0) return "";
   const std::size_t n_other = n_measured - n_explained;
   return "Of " + count_text(n_measured, "label") + " on heads with measurable effects, " +
-         std::to_string(n_explained) + (n_explained == 1 ? " explains" : " explain") +
-         " part of the effect, " + std::to_string(n_other) +
-         (n_other == 1 ? " explains" : " explain") + " nothing measurable.";
+         std::to_string(n_explained) + (n_explained == 1 ? " is" : " are") +
+         " shown to explain part or all of the effect, " + std::to_string(n_other) +
+         (n_other == 1 ? " is" : " are") + " not.";
 }
 
 /// The heads of largest cost that no label explains. Only costs whose interval lies above 0 count.

@@ -23,7 +23,8 @@ class RelationNumbers {
   bool passes(std::size_t test, std::size_t head) const {
     return passed_.values[place(test, head)] == 1;
   }
-  /// Whether the head beats the offset where the nearest word of a part of speech is better.
+  /// Whether the head is shown to beat the offset alone, where the nearest word of a part of speech
+  /// is better than the offset.
   bool beats_offset_alone(std::size_t test, std::size_t head) const {
     return passed_offset_.values[place(test, head)] == 1 && !passes(test, head) &&
            nearest_.values[test] > offset_.values[test];
@@ -35,7 +36,8 @@ class RelationNumbers {
     const Index word_class = word_class_of(group_.texts("relation_class")[test]);
     const std::string nearest =
         std::string("the nearest of earlier ") + word_classes[word_class].words;
-    return "Not syntactic: it beats the fixed offset but not " + nearest + ". On " +
+    return "Not syntactic: it beats the fixed offset but is not shown to beat " + nearest +
+           ". On " +
            arc_text(group_.labels("relation")[test / 2], static_cast<ArcDirection>(test % 2)) +
            " it attends most to the right word in " + percent(accuracy_.values[place(test, head)]) +
            " of " +

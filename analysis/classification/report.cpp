@@ -81,13 +81,14 @@ std::string rules_line(const ResultsGroup& group) {
   const std::size_t n_offset_alone = n_passed(group, "relation_passed_offset"),
                     n_both = n_passed(group, "relation_passed");
   if (n_offset_alone == 0) {
-    return " No head beats the best fixed offset on any relation by at least " +
+    return " No head is shown to beat the best fixed offset on any relation by at least " +
            number_text(100 * least_gain, 2) + " points.";
   }
-  return " " + count_text(n_offset_alone, "head") + (n_offset_alone == 1 ? " beats" : " beat") +
-         " the best fixed offset on some relation by at least " + number_text(100 * least_gain, 2) +
-         " points; " + std::to_string(n_both) + (n_both == 1 ? " also beats" : " also beat") +
-         " the nearest word of the best part of speech.";
+  return " " + count_text(n_offset_alone, "head") + (n_offset_alone == 1 ? " is" : " are") +
+         " shown to beat the best fixed offset on some relation by at least " +
+         number_text(100 * least_gain, 2) + " points; " + std::to_string(n_both) +
+         (n_both == 1 ? " is" : " are") +
+         " also shown to beat the nearest word of the best part of speech.";
 }
 
 // Among the heads chosen on even documents that pass on odd ones, the one that finds most arcs

@@ -240,7 +240,8 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t n_head_total = run.n_head_total(), pairs = n_head_total * config.n_head,
                       all_pairs = n_head_total * n_head_total, d = config.d_z();
   std::uint64_t bytes =
-      Statistics::sum_bytes * ((2 * n_document_block + 4) * pairs + n_head_total) +
+      Statistics::sum_bytes *
+          ((2 * n_document_block + 4) * pairs + config.n_layer * d + n_document_block) +
       (Statistics::added_bytes - sizeof(double)) * config.n_layer * triangle_size(d) +
       d * d * (2 * sizeof(float) + 3 * sizeof(double));  // one layer's products
   if (options.cosine_all) {

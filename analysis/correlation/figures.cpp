@@ -39,18 +39,21 @@ Figure across_layers(const ResultsGroup& group) {
   map.value_title = "cosine";
   map.row_title = pairs.by_layer ? "layer" : pairs.names_heads ? "head" : "head (layer)";
   map.column_title = map.row_title;
-  return {.name = "cosine_all_layers",
-          .group = group.name,
-          .title = "Cosine of head outputs across layers",
-          .caption =
-              "Cosine in residual space between the outputs of two heads, stacked over tokens. A "
-              "head with itself is left out." +
-              std::string(pairs.by_layer
-                              ? ""
-                              : " Heads are in order of layer, then head; lines divide layers.") +
-              pairs.about + " Most alike or opposite: " + pairs.named.front() + ".",
-          .source = headscope_definition,
-          .content = std::move(map)};
+  return {
+      .name = "cosine_all_layers",
+      .group = group.name,
+      .title = "Cosine of head outputs across layers",
+      .caption =
+          "Cosine in residual space between the outputs of two heads, stacked over tokens. A "
+          "head with itself is left out." +
+          std::string(pairs.by_layer
+                          ? ""
+                          : " Heads are in order of layer, then head; lines divide layers.") +
+          pairs.about +
+          (pairs.named.front().empty() ? ""
+                                       : " Most alike or opposite: " + pairs.named.front() + "."),
+      .source = headscope_definition,
+      .content = std::move(map)};
 }
 
 Figure mean_cosine(const Results& results, const ResultsGroup& group) {
@@ -114,7 +117,7 @@ double stress(const ResultsGroup& group) {
       total += distance(i, j) * distance(i, j);
     }
   }
-  return std::sqrt(error / total);
+  return total == 0 ? 0 : std::sqrt(error / total);
 }
 
 /// @param types  by head; null if no analysis told them.
@@ -126,7 +129,7 @@ Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
   for (std::size_t type = 0; type < n_type; ++type) {
     by_type.push_back(Series::points(spaced(types->names[type]), type));
   }
-  // Behind the types, the other heads.
+  // Last, heads of no type.
   by_type.push_back(types == nullptr ? Series::points() : Series::points("no type", no_colour));
   for (std::size_t head_index = 0; head_index < mds.shape[0]; ++head_index) {
     Series& series = by_type[types == nullptr ? 0 : types->primary[head_index].value_or(n_type)];

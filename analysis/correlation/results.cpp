@@ -182,8 +182,8 @@ constexpr const char* mixing_statement =
 
 /// Undecided until untrained models are compared (settle_mixing).
 Claim mixing_claim(const Estimate& overlap, const ResultsGroup& group) {
-  const Array& share = group.values("output_share");
-  const auto [least, most] = std::minmax_element(share.values.begin(), share.values.end());
+  const std::vector<double> shares = finite_values(group.values("output_share").values);
+  const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
   Claim claim;
   claim.number = 10;
   claim.source = "Elhage et al. 2021";
@@ -192,13 +192,13 @@ Claim mixing_claim(const Estimate& overlap, const ResultsGroup& group) {
       "share of the absolute inner products of heads' outputs after W_O that is between different "
       "heads";
   claim.effect = overlap;
-  claim.evidence =
-      "Before W_O the concatenated outputs of heads are orthogonal. After W_O, " +
-      percent(overlap.value) +
-      " of the absolute inner products are between different heads. One head accounts for "
-      "between " +
-      percent(*least) + " and " + percent(*most) +
-      " of the output of its layer. Untrained models (--control random) put the claim to the test.";
+  claim.evidence = "Before W_O the concatenated outputs of heads are orthogonal. After W_O, " +
+                   percent(overlap.value) +
+                   " of the absolute inner products are between different heads." +
+                   (shares.empty() ? ""
+                                   : " One head accounts for between " + percent(*least) + " and " +
+                                         percent(*most) + " of the output of its layer.") +
+                   " Untrained models (--control random) put the claim to the test.";
   return claim;
 }
 
@@ -235,11 +235,13 @@ std::string summary_text(const ResultsGroup& group, const Estimate& mean_cosine)
                                    ? ""
                                    : " (95 % interval " + number_text(mean_cosine.low, 3) + " to " +
                                          number_text(mean_cosine.high, 3) + ")";
+  const std::string pair =
+      strongest == 0 ? ""
+                     : " The pair of a layer with the largest absolute cosine is " + first.text() +
+                           " and " + second.text() + ": " + number_text(strongest, 3) + ".";
   return "In residual space, the outputs of two heads of the same layer have a mean absolute "
          "cosine of " +
-         number_text(mean_cosine.value, 3) + interval + ". The most alike pair within a layer is " +
-         first.text() + " and " + second.text() + " with a cosine of " + number_text(strongest, 3) +
-         ".";
+         number_text(mean_cosine.value, 3) + interval + "." + pair;
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
 /// What add_control_comparison needs of a control: inner products by block, and `n_document`.
 ControlValues correlation_control_values(const Statistics& statistics);
 
-/// Adds `mean_abs_cosine_control`, `mean_abs_cosine_difference`, the model minus the mean of
-/// untrained ones, and the claim that it decides.
+/// Adds `mean_abs_cosine_control`, `mean_abs_cosine_difference` and its mean,
+/// `output_overlap_difference`, each the model minus the mean of untrained ones, and decides the
+/// claims about them.
 /// @param controls  of equal documents.
 void add_control_comparison(const Statistics& statistics,
                             const std::vector<ControlValues>& controls,

@@ -80,7 +80,7 @@ double mean_abs_off_diagonal(const arma::mat& values);
 
 /// Points in the plane whose distances approximate the given ones: metric multidimensional scaling
 /// by majorisation (SMACOF), the best result from the classical solution and several random starts.
-/// Signs are chosen so that each axis's largest coordinate is positive.
+/// Signs are chosen so that the coordinate of largest size along each axis is positive.
 /// @param distances  n x n, symmetric.
 /// @param random     draws the random starts.
 /// @return           n x 2.

@@ -29,8 +29,7 @@ arma::mat energy_by_output_block(const Matrix& W, Index n_block) {
 
 BlockEnergy block_energy(const Matrix& W, Index n_block, std::size_t n_null, std::uint64_t seed,
                          std::uint64_t stream) {
-  check_count("remainder of a projection's rows by its blocks", 0, W.n_rows % n_block);
-  check_count("remainder of a projection's columns by its blocks", 0, W.n_cols % n_block);
+  if (W.n_rows % n_block != 0 || W.n_cols % n_block != 0) return {nan, nan, nan, nan, nan};
   const Index width = W.n_cols / n_block;
   const arma::mat energy = energy_by_output_block(W, n_block);
   const double total = arma::accu(energy);

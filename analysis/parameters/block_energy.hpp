@@ -20,11 +20,11 @@ struct BlockEnergy {
 ///
 ///   energy = sum of squares in block (i, i) over all i / sum of all squares
 ///
+/// All values are NaN if n_block does not divide rows and columns.
 /// @param W       out x in.
 /// @param n_block  heads, or groups of heads that share keys and values.
 /// @param n_null  number of permutations of the inputs; with 0 the null is NaN.
 /// @param stream  random stream of the seed; a different one for each matrix.
-/// @throws ShapeError if n_block does not divide rows and columns.
 BlockEnergy block_energy(const Matrix& W, Index n_block, std::size_t n_null, std::uint64_t seed,
                          std::uint64_t stream);
 

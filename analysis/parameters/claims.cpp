@@ -140,7 +140,7 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
   const double chance =
       (1 / static_cast<double>(config.n_head) + 1 / static_cast<double>(config.n_group())) / 2;
   if (energy.empty() || config.n_head == 1) {
-    claim.evidence = energy.empty() ? "All projections are zero."
+    claim.evidence = energy.empty() ? "All projections are zero, or cannot be cut into blocks."
                                     : "With one head a projection is a single block, so there is "
                                       "nothing to tell apart.";
     return claim;

@@ -64,12 +64,13 @@ Figure costs_figure(const ResultsGroup& group) {
                            .log_y = true}};
 }
 
-Figure block_energy_figure(const ResultsGroup& group) {
+/// @param n_group  groups of heads that share keys and values, a block each.
+Figure block_energy_figure(const ResultsGroup& group, double n_group) {
   const Array& energy = group.values("block_energy");
   const Array& mean = group.values("block_energy_null_mean");
   const Array& deviation = group.values("block_energy_null_std");
   const std::vector<double>& layers = group.dimension("layer").values;
-  const double chance = 1 / group.values("n_head").values.back();
+  const double n_head = group.values("n_head").values.back();
   std::vector<ChartPanel> panels;
   for (std::size_t p = 0; p < 4; ++p) {
     Series null{.label = "inputs permuted (mean, 2 s.d.)"};
@@ -79,26 +80,31 @@ Figure block_energy_figure(const ResultsGroup& group) {
     }
     panels.push_back({"W_" + std::string(1, "QKVO"[p]),
                       {null, Series::line("weights", energy.part(p).values)},
-                      {{"chance 1/h", chance}}});
+                      {{"chance 1/h", 1 / (p == 1 || p == 2 ? n_group : n_head)}}});
   }
-  return {.name = "block_energy",
-          .group = group.name,
-          .title = "Are the projections block-diagonal over heads? Block energy against chance",
-          .caption =
-              "Share of each projection's squared weights in its h diagonal blocks of d_head "
-              "x d_head. A block-diagonal projection has 1, any other 1/h by chance; the "
-              "band is the mean and two standard deviations over permuted input rows.",
-          .source = headscope_definition,
-          .content = Chart{.panels = std::move(panels),
-                           .x_title = "layer",
-                           .y_title = "block energy (share of squared weights)"}};
+  return {
+      .name = "block_energy",
+      .group = group.name,
+      .title = "Are the projections block-diagonal over heads? Block energy against chance",
+      .caption =
+          "Share of each projection's squared weights in its h diagonal blocks; h is the number "
+          "of heads, for keys and values that of groups of heads that share them. A block-diagonal "
+          "projection has 1, any other 1/h by chance; the "
+          "band is the mean and two standard deviations over permuted input rows.",
+      .source = headscope_definition,
+      .content = Chart{.panels = std::move(panels),
+                       .x_title = "layer",
+                       .y_title = "block energy (share of squared weights)"}};
 }
 
 }  // namespace
 
 std::vector<Figure> parameters_figures(const Results& results) {
   const ResultsGroup& group = results.group("parameters");
-  return {counts_figure(group), costs_figure(group), block_energy_figure(group)};
+  const auto n_group = results.integer("n_kv_head");
+  return {counts_figure(group), costs_figure(group),
+          block_energy_figure(group, n_group ? static_cast<double>(*n_group)
+                                             : group.values("n_head").values.back())};
 }
 
 }  // namespace headscope

@@ -64,7 +64,8 @@ const VariableTable variables{
     {"block_energy", "projection layer", "1",
      "Share of the squared weights that lies in the diagonal blocks, when the projection (input x "
      "output) is cut into h x h equal blocks; h is the number of heads, for keys and values the "
-     "number of groups of heads that share them; chance is 1/h"},
+     "number of groups of heads that share them; chance is 1/h; NaN where h does not divide a side "
+     "of the projection"},
     {"block_energy_null_mean", "projection layer", "1",
      "Mean of block_energy over {n_null} seeded permutations of the input rows"},
     {"block_energy_null_std", "projection layer", "1",
@@ -259,7 +260,7 @@ Description description(const Results& results) {
 }
 
 std::uint64_t memory(const RunShape& run) {
-  // A projection and its squares, per thread.
+  // Per thread, a copy of a projection, and its sums of squares by block and column.
   const std::uint64_t n_weight = run.config.d_model * run.config.d_z();
   return static_cast<std::uint64_t>(run.n_thread) * n_weight * (sizeof(float) + sizeof(double));
 }

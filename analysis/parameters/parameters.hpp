@@ -10,7 +10,7 @@ namespace headscope {
 /// whether its projections are block-diagonal.
 RegisteredAnalysis parameters_analysis();
 
-/// Figures from the `parameters` group: parameter_counts, architecture_parameters, attention_macs,
+/// Figures from the `parameters` group: parameter_counts, parameter_counts, attention_macs,
 /// block_energy. @throws Error if the results lack the group.
 std::vector<Figure> parameters_figures(const Results& results);
 

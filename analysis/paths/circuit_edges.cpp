@@ -46,7 +46,8 @@ std::string strongest_between_heads(const ResultsGroup& group, std::size_t task)
       edges, [&](const CircuitEdge& edge) { return is_between_heads(group, edge); });
   if (strongest == edges.end()) return "";
   return edge_text(group.labels("node")[strongest->node], group.labels("port")[strongest->port]) +
-         " (" + margin_text(strongest->change) + ")";
+         " (without it " + (strongest->change.value > 0 ? "+" : "") +
+         margin_text(strongest->change) + ")";
 }
 
 }  // namespace headscope

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "headscope/random.hpp"
 #include "paths/results.hpp"
 #include "random_draws.hpp"
@@ -88,6 +90,8 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   const Array& composition = all.group("circuits").variable("composition").values;
   const std::size_t n_task = group.dimension("task").size();
   Array correlation({n_task, n_kind}, std::nan("")), p = correlation;
+  const std::vector<std::string> kinds{"queries", "keys", "values"};
+  std::vector<std::vector<double>> counted(n_kind);  // correlations by kind
   double sum = 0, largest = -2;
   std::size_t n_counted = 0;
   std::string largest_on;
@@ -108,11 +112,11 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
       if (counts) {
         sum += found;
         ++n_counted;
+        counted[kind].push_back(found);
       }
       if (counts && found > largest) {
         largest = found;
-        largest_on = task_name(group, task) + " by " +
-                     std::vector<std::string>{"queries", "keys", "values"}[kind];
+        largest_on = task_name(group, task) + " by " + kinds[kind];
       }
       std::uint64_t n_as_large = 0;
       for (std::uint64_t i = 0; i < settings.n_bootstrap; ++i) {
@@ -153,7 +157,12 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   if (samples.size() < least_resamples) samples.clear();
   claim.effect = percentile_estimate(effect, std::move(samples));
   claim.verdict = verdict_of(claim.effect, Side::above, 0);
-  claim.evidence = "The correlation is largest, " + decimals(largest, 2) + ", on " + largest_on +
+  const std::string means =
+      joined(std::views::iota(std::size_t{0}, n_kind), ", ", [&](std::size_t kind) {
+        return decimals(mean_of_numbers(counted[kind]), 2) + " by " + kinds[kind];
+      });
+  claim.evidence = "The mean correlation over tasks is " + means + "; the largest, " +
+                   decimals(largest, 2) + ", is that on " + largest_on +
                    ". Heads are permuted at random within their layers, in the same way for all "
                    "tasks and for queries, keys and values. So differences between layers and "
                    "heads shared by edges do not count.";

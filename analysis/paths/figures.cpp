@@ -338,12 +338,13 @@ std::optional<Figure> first_order_exact_figure(const ResultsGroup& group,
       .name = "paths_first_order_exact",
       .group = group.name,
       .title = "Effects of edges from gradients against exact ones",
-      .caption =
-          std::string("Each point is an edge; the edges with the largest integrated effects are "
-                      "shown. Across: the edge's effect on the margin by gradients, over all "
-                      "pairs. Up: the change of the margin when this edge alone is ablated, "
-                      "with its 95 % interval over pairs. The three largest are named.") +
-          path_panels,
+      .caption = std::string(
+                     "Each point is an edge; the edges with the largest integrated effects are "
+                     "shown. Across: the edge's effect on the margin by gradients, over all "
+                     "pairs. Up: the change of the margin when this edge alone is ablated, "
+                     "with its 95 % interval over pairs. Of the three largest, those with room are "
+                     "named.") +
+                 path_panels,
       .source = "Goldowsky-Dill et al. 2023; Syed et al. 2023; Hanna et al. 2024",
       .content = Chart{.panels = std::move(panels),
                        .x_title = "effect by gradients (nats per pair)",

@@ -30,6 +30,12 @@ std::string share_text(const Estimate& share) {
                                                       : "");
 }
 
+/// `55 edges keep 92 % (interval 85 % to 97 %)`
+std::string pruned_text(const ResultsGroup& group, std::size_t task) {
+  return number_text(group.values("circuit_edges_pruned")(task), 0) + " edges keep " +
+         share_text(group.variable("faithfulness_pruned").estimate(task));
+}
+
 /// `310 (interval 250 to 402) of 3046 edges keep 90 % of the margin (3.2 nats, interval 2.9 to
 /// 3.5)`, or that the margin does not depend on the edges.
 std::string circuit_sentence(const ResultsGroup& group, std::size_t task) {
@@ -41,9 +47,7 @@ std::string circuit_sentence(const ResultsGroup& group, std::size_t task) {
   }
   return circuit_text(group, task) + " of " + number_text(n_all_edges(group), 0) +
          " edges keep 90 % of the margin (" + margin_text(margin) + "); after pruning, " +
-         number_text(group.values("circuit_edges_pruned")(task), 0) + " edges keep " +
-         share_text(group.variable("faithfulness_pruned").estimate(task)) +
-         " on pairs that pruning has not seen";
+         pruned_text(group, task) + " on pairs that pruning has not seen";
 }
 
 /// `; the first 512 edges in the order of --paths-ordering keep 83 % (interval 70 % to 91 %), in
@@ -66,7 +70,8 @@ std::string given_text(const ResultsGroup& group, std::size_t task) {
 
 /// `recurring name: 310 (interval 250 to 402) of 3046 edges keep 90 % of the margin (3.2 nats,
 /// interval 2.9 to 3.5); 41 of 50 edges ablated exactly change the margin by at least 1 % (q <
-/// 0.05); strongest between heads L0H4 → L3H3 by keys (-0.85 nats, interval -1.1 to -0.6).`
+/// 0.05); strongest of them between heads: L0H4 → L3H3 by keys (without it -0.85 nats, interval
+/// -1.1 to -0.6).`
 std::string task_line(const ResultsGroup& group, std::size_t task) {
   const std::string name = task_name(group, task);
   const double n_pair = group.values("n_pair")(task);
@@ -87,26 +92,29 @@ std::string task_line(const ResultsGroup& group, std::size_t task) {
   return text + "; " + std::to_string(circuit_of(group, task).size()) + " of " +
          count_text(n_ablated, "edge") + " ablated exactly change the margin by at least " +
          percent(least_circuit_share) + " (q < 0.05)" +
-         (strongest.empty() ? "" : "; strongest between heads " + strongest) + ".";
+         (strongest.empty() ? "" : "; strongest of them between heads: " + strongest) + ".";
 }
 
 constexpr const char* what_tasks_need =
-    "For each task: how many edges, largest effect first, keep 90 % of the margin, and which "
-    "single "
-    "edges change the margin. A circuit with more than a fifth of all edges is called not sparse.";
+    "For each task: how many edges, largest integrated effect first, keep 90 % of the margin, and "
+    "which single edges change the margin. A circuit with more than a fifth of all edges in this "
+    "order is called not sparse; pruning may find fewer.";
 
 TaskTable circuit_table(const ResultsGroup& group) {
-  TaskTable table{{"edges for 90 % of the margin", "strongest between heads"}, {}};
+  TaskTable table{{"edges for 90 % of the margin, largest integrated effect first", "after pruning",
+                   "strongest tested edge between heads: change of the margin without it"},
+                  {}};
   for (std::size_t task = 0; task < group.dimension("task").size(); ++task) {
     const bool has_circuit = !std::isnan(group.values("circuit_edges_90")(task));
     table.rows.push_back({task_name(group, task),
                           {has_circuit ? circuit_text(group, task) : "–",
+                           has_circuit ? pruned_text(group, task) : "–",
                            has_circuit ? strongest_between_heads(group, task) : "–"}});
   }
   return table;
 }
 
-/// The fewest edges of the sparsest circuit.
+/// The fewest edges that keep the margin of a task, in the order of integrated gradients.
 std::string paths_found(const ResultsGroup& group) {
   const Array& fewest = group.values("circuit_edges_90");
   std::optional<std::size_t> sparsest;
@@ -117,8 +125,8 @@ std::string paths_found(const ResultsGroup& group) {
   if (!sparsest) {
     return "No task has a circuit: the model is shown to do no task whose margin depends on edges.";
   }
-  return "The smallest circuit is that of " + task_name(group, *sparsest) + ": " +
-         circuit_sentence(group, *sparsest) + ".";
+  return "With edges in the order of integrated gradients, " + task_name(group, *sparsest) +
+         " needs the fewest: " + circuit_sentence(group, *sparsest) + ".";
 }
 
 /// A line for each of the first tasks.

@@ -209,7 +209,7 @@ std::uint64_t ScoreEffects::bytes(const ModelConfig& config, Index n_token, int 
                                   const Engines& engines) {
   const std::uint64_t n = n_token;
   return HeadAblation::bytes(config, n_token, n_thread, engines) +
-         score_mean * config.n_layer * config.d_model * n * sizeof(float) +
+         score_mean * config.n_layer * config.d_z() * n * sizeof(float) +
          PieceModels::bytes(config, n_token) +
          n_document_block * config.n_layer * config.n_head * n_score_loss * Statistics::sum_bytes +
          n * config.n_head * sizeof(ScoreSurprise);

@@ -278,9 +278,8 @@ ScoreFits fit_scores(const Model& model, std::optional<TokenId> first, const Sco
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     const LexicalLayer of_layer = stream.next();
     for (Index head = 0; head < config.n_head; head += n_logit_lane) {
-      lexical_scores(config, layer, of_layer, numbers, data.even.sample, head, context,
-                     even_lexical);
-      lexical_scores(config, layer, of_layer, numbers, data.odd.sample, head, context, odd_lexical);
+      lexical_scores(config, layer, of_layer, numbers, data.even.sample, head, even_lexical);
+      lexical_scores(config, layer, of_layer, numbers, data.odd.sample, head, odd_lexical);
       LaneFits(data, labels, layer, head, config.n_head, fits).run(even_lexical, odd_lexical);
     }
   }

@@ -62,16 +62,18 @@ std::string enumeration(const std::vector<std::string>& items) {
   return joined(std::vector(items.begin(), items.end() - 1), ", ") + " and " + items.back();
 }
 
-/// Families without which the head's model explains measurably less, the largest gain first.
+/// Families by which the head may attend, the largest gain first.
 std::vector<std::string> measurable_families(const ResultsGroup& group, std::size_t head,
-                                             std::size_t n_head_total) {
+                                             std::size_t n_head_total, Index d_model) {
   const Variable& gain = group.variable("family_gain");
+  const double divergence = group.values("divergence_beyond_sink").values[head];
   const std::vector<std::string>& names = group.labels("family");
   std::vector<std::pair<double, std::string>> found;
   for (std::size_t family = 0; family < names.size(); ++family) {
     const Estimate found_gain = gain.estimate(family * n_head_total + head);
-    if (found_gain.low > least_family_gain)
-      found.emplace_back(found_gain.value, family_words(names[family]));
+    if (!(found_gain.low > least_family_gain)) continue;
+    if (names[family] == "lexical" && divergence < least_lexical_divergence(d_model)) continue;
+    found.emplace_back(found_gain.value, family_words(names[family]));
   }
   std::ranges::stable_sort(found, std::ranges::greater(),
                            [](const auto& found_gain) { return found_gain.first; });
@@ -127,14 +129,15 @@ std::string family_words(const std::string& family) {
   return family == "user" ? "your features" : spaced(family);
 }
 
-void add_head_texts(ResultsGroup& group) {
+void add_head_texts(Index d_model, ResultsGroup& group) {
   const auto full = group.dimension("step").index_of("full");
   const std::vector<double> explained =
       group.values("deviance_explained_beyond_sink").part(full).values;
   std::vector<std::string> texts(explained.size());
   for (std::size_t head = 0; head < explained.size(); ++head) {
     if (std::isnan(explained[head])) continue;
-    const std::vector<std::string> families = measurable_families(group, head, explained.size());
+    const std::vector<std::string> families =
+        measurable_families(group, head, explained.size(), d_model);
     texts[head] = (families.empty() ? "Attends by no measurable family of features"
                                     : "Attends by " + enumeration(families)) +
                   ": " + largest_terms(group, head, explained.size()) + ". All features explain " +

@@ -76,7 +76,7 @@ std::uint64_t LexicalStream::bytes(const ModelConfig& config, Index n_token) {
 
 void lexical_scores(const ModelConfig& config, Index layer, const LexicalLayer& of_layer,
                     const TokenNumbers& numbers, const FitSample& sample, Index first,
-                    const ComputeContext& /*context*/, std::vector<float>& scores) {
+                    std::vector<float>& scores) {
   const Index d_head = config.d_head(),
               n_lane = std::min<Index>(n_logit_lane, config.n_head - first);
   const auto scale = static_cast<float>(config.score_scale(layer));

@@ -48,6 +48,6 @@ class LexicalStream {
 /// @param scores   pair x n_logit_lane, overwritten; 0 for heads that the layer lacks.
 void lexical_scores(const ModelConfig& config, Index layer, const LexicalLayer& of_layer,
                     const TokenNumbers& numbers, const FitSample& sample, Index first,
-                    const ComputeContext& context, std::vector<float>& scores);
+                    std::vector<float>& scores);
 
 }  // namespace headscope

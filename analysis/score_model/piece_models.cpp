@@ -12,7 +12,7 @@ PieceQueries queries_of(const Piece& piece, const FeatureList& features) {
 PieceModels::PieceModels(const Model& model, const FeatureList& features, const TokenTraits& traits,
                          const ComputeContext& context, const Piece& piece,
                          const PieceQueries& queries, std::size_t block)
-    : model_(model), features_(features), context_(context) {
+    : model_(model), features_(features) {
   sample_.add(queries, block, traits);
   numbers_.add(queries.tokens);
   numbers_.complete();
@@ -27,8 +27,7 @@ void PieceModels::next_layer() {
 }
 
 void PieceModels::lexical(Index first, std::vector<float>& scores) const {
-  lexical_scores(model_.config, n_layer_done_ - 1, of_layer_, numbers_, sample_, first, context_,
-                 scores);
+  lexical_scores(model_.config, n_layer_done_ - 1, of_layer_, numbers_, sample_, first, scores);
 }
 
 LogitProblem PieceModels::problem(Index first, std::vector<float>& scores) const {

@@ -34,7 +34,6 @@ class PieceModels {
  private:
   const Model& model_;
   const FeatureList& features_;
-  const ComputeContext& context_;
   FitSample sample_;
   TokenNumbers numbers_;
   std::unique_ptr<LexicalStream> stream_;

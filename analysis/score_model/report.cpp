@@ -96,8 +96,8 @@ std::string effects_line(const ResultsGroup& group) {
       label.n_head == 0 ? ""
                         : "; with the features of the label " + std::to_string(label.n_half) +
                               " of " + count_text(label.n_head, "head") + " with a label";
-  return "Heads that keep at least half of their effect on the loss when models replace their "
-         "attention: with all features " +
+  return "Heads that keep at least half of their effect on the loss, by the estimate, when models "
+         "replace their attention in a sample of documents: with all features " +
          std::to_string(full.n_half) + " of " + count_text(full.n_head, "head") +
          " with a measurable effect; with position alone " +
          std::to_string(kept_half(group, "position").n_half) + labelled + ".";
@@ -119,7 +119,7 @@ std::string unexplained_line(const ResultsGroup& group) {
   const std::size_t n_unexplained = heads.size();
   heads.resize(std::min<std::size_t>(heads.size(), 5));
   const std::size_t n_head = increase.shape[1];
-  return "The model with all features keeps less than half of the effect of " +
+  return "By the estimate, the model with all features keeps less than half of the effect of " +
          count_text(n_unexplained, "head") +
          (n_unexplained > heads.size() ? "; the largest effects: " : ": ") +
          joined(heads, ", ",
@@ -162,7 +162,7 @@ Description score_description(const Results& results) {
   description.add("What heads attend by", families_line(group));
   description.add("Attention explained", explained);
   description.add("Effects explained", effects_line(group));
-  description.add("Effects that no feature explains", unexplained_line(group));
+  description.add("Effects of which features keep less than half", unexplained_line(group));
   description.add("Many heads at once", joint_line(group));
   return description;
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "headscope/blas.hpp"
+#include "headscope/error.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
 
@@ -24,9 +25,12 @@ void append_values(const std::vector<Value>& values, std::string& bytes) {
 
 template <typename Value>
 void take_values(const std::string& bytes, std::size_t& at, std::vector<Value>& values) {
+  constexpr const char* too_few = "the sampled queries of a piece: expected more bytes";
   std::uint64_t count = 0;
+  if (bytes.size() - at < sizeof count) throw Error(too_few);
   std::memcpy(&count, bytes.data() + at, sizeof count);
   at += sizeof count;
+  if ((bytes.size() - at) / sizeof(Value) < count) throw Error(too_few);
   values.resize(count);
   if (count > 0) std::memcpy(values.data(), bytes.data() + at, count * sizeof(Value));
   at += count * sizeof(Value);
@@ -52,7 +56,7 @@ std::string PieceQueries::packed() const {
   std::vector<std::uint8_t> counts;
   std::uint32_t before = 0;
   for (const std::uint32_t end : begin) {
-    counts.push_back(static_cast<std::uint8_t>(std::min<std::uint32_t>(end - before, 255)));
+    counts.push_back(static_cast<std::uint8_t>(end - before));
     before = end;
   }
   append_values(counts, bytes);

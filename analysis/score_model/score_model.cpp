@@ -9,6 +9,7 @@
 #include "score_model/joint.hpp"
 #include "score_model/score_report.hpp"
 #include "score_model/score_results.hpp"
+#include "score_model/user_features.hpp"
 
 namespace headscope {
 namespace {
@@ -170,15 +171,16 @@ std::vector<ResultsGroup> ScoreModel::finish(const Statistics& statistics) const
   add_effects(statistics, settings_.n_bootstrap, settings_.seed, group);
   add_joint_losses(statistics, settings_.n_bootstrap, settings_.seed, group);
   add_surprises(statistics, group);
-  add_head_texts(group);
+  add_head_texts(model_.config.d_model, group);
   return {std::move(group)};
 }
 
 std::uint64_t score_memory(const RunShape& run) {
-  constexpr std::size_t n_without_relations = 50;
-  const std::size_t n_feature = n_without_relations + 2 * run.n_relation;
   const ModelConfig& config = run.config;
   const auto& options = run.settings.options<ScoreModelOptions>();
+  constexpr std::size_t n_without_relations = 50;
+  const std::size_t n_feature = n_without_relations + 2 * run.n_relation +
+                                (options.features.empty() ? 0 : most_user_features);
   const std::uint64_t n_used = std::min(run.n_document, 2 * options.n_query);
   const std::uint64_t n_query =
       std::min<std::uint64_t>(options.n_query, (n_used + 1) / 2 * run.n_token);
@@ -189,7 +191,7 @@ std::uint64_t score_memory(const RunShape& run) {
       n_pair * packed + n_query * n_head_total * Statistics::row_bytes +
       std::min<std::uint64_t>(n_used, n_document_block) * n_head_total * n_feature *
           Statistics::sum_bytes +
-      Statistics::sum_bytes * (config.d_vocab + config.n_layer * config.d_model);
+      Statistics::sum_bytes * (config.d_vocab + config.n_layer * config.d_z());
   const std::uint64_t effects =
       options.n_effect == 0
           ? 0

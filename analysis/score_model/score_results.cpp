@@ -15,7 +15,7 @@ constexpr double least_uniform = 0.01, least_weight = 0.02;
 class Deviances {
  public:
   Deviances(const ScoreData& data, const ScoreFits& fits)
-      : data_(data), fits_(fits), n_head_total_(fits.uniform.shape[1] * fits.uniform.shape[2]) {
+      : fits_(fits), n_head_total_(fits.uniform.shape[1] * fits.uniform.shape[2]) {
     const BootstrapCounts observed(n_document_block, 1);
     const double n_query = weighted_sum(data.odd.n_query, observed);
     const Array uniform = fits.uniform.weighted_sum(observed),
@@ -70,7 +70,6 @@ class Deviances {
   }
 
  private:
-  const ScoreData& data_;
   const ScoreFits& fits_;
   std::size_t n_head_total_;
   std::vector<bool> has_all_, has_beyond_;

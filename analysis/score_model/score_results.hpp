@@ -34,6 +34,6 @@ void add_surprises(const Statistics& statistics, ResultsGroup& group);
 std::string family_words(const std::string& family);
 
 /// Adds what each head attends by, in words, from the group's other variables.
-void add_head_texts(ResultsGroup& group);
+void add_head_texts(Index d_model, ResultsGroup& group);
 
 }  // namespace headscope

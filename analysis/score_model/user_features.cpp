@@ -6,6 +6,7 @@
 
 #include "base/fields.hpp"
 #include "base/json_text.hpp"
+#include "base/number_text.hpp"
 #include "base/unicode_pattern.hpp"
 #include "base/utf8.hpp"
 #include "files/read_file.hpp"
@@ -138,13 +139,6 @@ bool holds_of(const TokenCondition& condition, const Piece& piece, Index token, 
 
 }  // namespace
 
-bool UserFeature::needs_words() const {
-  const auto of_words = [](const TokenCondition& condition) {
-    return condition.form || !condition.upos.empty() || !condition.relation.empty();
-  };
-  return same_sentence || !relation.empty() || of_words(query) || of_words(key);
-}
-
 std::vector<UserFeature> read_user_features(const std::string& path) {
   std::ifstream file = open_to_read(path);
   std::vector<UserFeature> features;
@@ -153,6 +147,9 @@ std::vector<UserFeature> read_user_features(const std::string& path) {
   for (std::size_t number = 1; std::getline(file, text); ++number) {
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
     const FeatureLine line(path, number);
+    if (features.size() == most_user_features) {
+      line.refuse("", "at most " + count_text(most_user_features, "feature"), "more");
+    }
     features.push_back(line.feature(text));
     if (!names.insert(features.back().name).second) {
       line.refuse("name", "another name than an earlier feature's",

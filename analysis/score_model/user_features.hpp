@@ -29,10 +29,10 @@ struct UserFeature {
   bool earlier_copy = false;  ///< the key is an earlier copy of the query's token
   /// Of the arc between the words: `to_head` (the key's word is the head) or `to_dependent`.
   std::string relation, direction;
-
-  /// Whether it asks for anything of words.
-  bool needs_words() const;
 };
+
+/// At most; a pair of tokens has few enough of them to count in a byte.
+inline constexpr std::size_t most_user_features = 200;
 
 /// Reads features from a file of JSON, a line each:
 /// `{"name": "quotation", "key": {"form": "^[\"“]$"}, "offset": [1, 40]}`.

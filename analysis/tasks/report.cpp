@@ -27,9 +27,10 @@ std::string what_tasks_need(const ResultsGroup& group) {
 }
 
 constexpr const char* what_self_repair =
-    "Heads that later heads make up for: the intervals of direct effect and self-repair lie above "
-    "0. After the semicolon: later heads whose direct effect grows most without the head (q < "
-    "0.05).";
+    "Heads that later parts of the model make up for, those of the last layer left out: the "
+    "intervals of direct effect and self-repair lie above 0. Self-repair above the direct effect "
+    "means that the good token gains when the head is removed. After the semicolon: later heads "
+    "whose direct effect grows most without the head (q < 0.05).";
 
 /// Heads with repair by `self_repair`, largest first: those that the backup pass ablated.
 std::vector<Index> heads_with_repair(const ResultsGroup& group, std::size_t task) {

@@ -47,7 +47,8 @@ enum class Verdict { holds, does_not_hold, undecided };
 enum class Side { below, at_most, at_least, above };
 
 /// Holds if the whole interval lies on the claimed side, does not hold if it lies entirely on the
-/// other side. Undecided otherwise, or if there is no interval.
+/// other side. Undecided otherwise, so also where it only touches the threshold from the other
+/// side, and if there is no interval.
 Verdict verdict_of(const Estimate& effect, Side side, double threshold);
 
 /// Number of document blocks that intervals resample, so that data kept per block have the same

@@ -35,7 +35,7 @@ bool is_control(const ResultsGroup& group) {
 
 std::string group_title(const ResultsGroup& group) {
   const std::string title = group.title.empty() ? group.name : group.title;
-  return is_control(group) ? title + ", untrained control" : title;
+  return is_control(group) ? title + ", in an untrained model" : title;
 }
 
 std::string_view verdict_text(Verdict verdict) {

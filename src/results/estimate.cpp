@@ -21,7 +21,7 @@ std::vector<std::size_t> every_index(std::size_t n) {
 
 constexpr double lower_tail = 0.025;
 
-/// The finite samples, sorted.
+/// The samples that are numbers, sorted.
 std::vector<double> sorted_samples(std::vector<double> samples) {
   std::erase_if(samples, [](double sample) { return std::isnan(sample); });
   std::sort(samples.begin(), samples.end());

@@ -14,7 +14,7 @@ struct StatisticsFile {
 };
 
 /// Writes an HDF5 file with checksums over data (Fletcher32) and metadata; the file appears only
-/// once complete. Sums are stored exactly. Sealed sums and rows are left out.
+/// once complete. Sums are stored exactly. What is sealed is left out.
 /// @throws DataError if it cannot be written.
 void save_statistics(const std::map<std::string, std::string>& texts,
                      const std::map<std::string, Statistics>& parts, const std::string& path);

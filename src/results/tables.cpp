@@ -10,6 +10,7 @@
 #include "files/pending_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/head_types.hpp"
+#include "headscope/output_lock.hpp"
 #include "headscope/results.hpp"
 #include "results/long_table.hpp"
 
@@ -124,7 +125,7 @@ void write_all(const std::vector<LongTable>& tables, const std::string& director
 std::string csv_row(const std::vector<std::string>& cells) {
   std::string row;
   for (const std::string& cell : cells) {
-    if (!row.empty() || &cell != &cells.front()) row += ',';
+    if (&cell != &cells.front()) row += ',';
     row += csv_field((is_formula(cell) ? "'" : "") + printable_lines(cell));
   }
   return row + "\n";
@@ -141,9 +142,7 @@ void remove_tables(const std::string& directory, const std::vector<std::string>&
 }
 
 void write_tables(const Results& results, const std::string& directory) {
-  std::error_code failure;
-  fs::create_directories(directory, failure);
-  if (failure) throw DataError(directory, "", "cannot be made: " + failure.message());
+  make_folder(directory);
   const std::vector<LongTable> tables = tables_of(results, [](const LongTable& table) {
     return has_table(table) && !is_one_table(table.group());
   });

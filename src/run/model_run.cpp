@@ -7,7 +7,7 @@ namespace {
 
 const std::string corpus_part = "corpus", token_sum = "n_token";
 
-/// Mean over pieces spread over the corpus.
+/// Mean tokens of the first pieces of some documents spread over the corpus.
 double mean_piece_tokens(const Corpus& corpus) {
   constexpr std::uint64_t most = 8;
   const std::uint64_t n_sample = std::min(most, corpus.n_document());

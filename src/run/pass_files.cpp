@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "headscope/output_lock.hpp"
 #include "results/statistics_file.hpp"
@@ -25,9 +26,13 @@ std::map<std::string, std::string> texts_of(const PassLabel& label) {
           {"options", label.options}};
 }
 
+constexpr std::uint64_t most_of_a_kind = 999'999;  // shards or passes
+
 PassLabel label_of(const std::map<std::string, std::string>& texts, const std::string& path) {
   try {
-    const auto number = [&](const char* name) { return std::stoi(texts.at(name)); };
+    const auto number = [&](const char* name) {
+      return static_cast<int>(parse_whole_number(texts.at(name), most_of_a_kind).value());
+    };
     PassLabel label;
     label.identity = nlohmann::json::parse(texts.at("identity"));
     label.arithmetic = nlohmann::json::parse(texts.at("arithmetic"));
@@ -38,10 +43,13 @@ PassLabel label_of(const std::map<std::string, std::string>& texts, const std::s
     label.n_done = std::stoull(texts.at("n_done"));
     label.place = texts.at("place");
     label.options = texts.at("options");
-    return label;
+    const bool fits = 1 <= label.shard && label.shard <= label.n_shard && 1 <= label.pass &&
+                      label.pass <= label.n_pass;
+    if (fits) return label;
   } catch (const std::exception&) {
-    throw DataError(path, "", "expected the statistics of a run, got others");
+    // As numbers that do not fit.
   }
+  throw DataError(path, "", "expected the statistics of a run, got others");
 }
 
 /// @throws DataError `b.h5: --seed is 0, but 3 in a.h5` if they differ.
@@ -259,6 +267,7 @@ ShardTable::ShardTable(const std::vector<std::string>& paths, bool mixed) {
                           " here and in " + place->second);
     }
   }
+  if (paths_.empty()) throw OptionError("shards", "expected pass files, got none");
   std::vector<std::string> missing;
   for (int pass = 1; pass <= label_.n_pass; ++pass) {
     for (int shard = 1; shard <= label_.n_shard; ++shard) {

@@ -535,6 +535,8 @@ TEST_F(TypesTest, SemanticNeedsFiveStandardDeviationsFromTheNull) {
   EXPECT_EQ(higher.of("semantic").rule,
             "semantic >= 0.2 and z >= 5, and above 95 % of heads with permuted weights "
             "(0.35)");
+  EXPECT_THAT(types({}, 0, {{"suppressing", 0.05}}).of("suppressing").rule,
+              HasSubstr("and below 95 % of heads with permuted weights (-0.05)"));
 }
 
 TEST_F(TypesTest, CoreferenceIsHeldAgainstTheBestOfTheRulesOnOddDocuments) {

@@ -169,10 +169,10 @@ TEST(LikenessLine, ComparesWithTheControlWhereThereIsOne) {
             "layer 0.");
 }
 
-TEST(CorrelationSummary, NamesTheMostAlikePairOfResidualSpace) {
+TEST(CorrelationSummary, NamesThePairOfResidualSpaceWithTheLargestCosine) {
   const ResultsGroup group =
       correlation_results(sums_of({0.9, 0.9}, {-0.25, -0.25}), correlation_config(), settings());
-  EXPECT_THAT(group.summary, HasSubstr("L0H0 and L0H1 with a cosine of -0.25"));
+  EXPECT_THAT(group.summary, HasSubstr("largest absolute cosine is L0H0 and L0H1: -0.25."));
 }
 
 /// Recomputes every number in NumPy from stacked outputs. The parameter is --js-queries.

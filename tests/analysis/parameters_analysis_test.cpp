@@ -136,6 +136,10 @@ TEST(BlockEnergy, OfKeysHasABlockForEachGroup) {
   EXPECT_DOUBLE_EQ(block_energy(W, 2, 0, 0, 0).energy, 0.75);
 }
 
+TEST(BlockEnergy, OfASideThatBlocksDoNotDivideHasNoValue) {
+  EXPECT_TRUE(std::isnan(block_energy(Matrix(4, 6, arma::fill::ones), 4, 5, 0, 0).energy));
+}
+
 TEST(BlockEnergy, IsTheShareOfSquaresInTheDiagonalBlocks) {
   const Matrix W{{3, 1}, {1, 3}};
   const BlockEnergy block = block_energy(W, 2, 200, 0, 0);

@@ -455,8 +455,8 @@ TEST(PathsAnalysis, FindsThePlantedCircuitAndNothingElse) {
   EXPECT_THAT(first_order, testing::UnorderedElementsAreArray(all));
   EXPECT_THAT(exact, testing::UnorderedElementsAreArray(all));
   const std::string strongest = strongest_between_heads(group, task);
-  EXPECT_THAT(strongest, testing::StartsWith("L0H0 → L1H0 by keys (-"));
-  EXPECT_THAT(group.summary, HasSubstr("strongest between heads " + strongest));
+  EXPECT_THAT(strongest, testing::StartsWith("L0H0 → L1H0 by keys (without it -"));
+  EXPECT_THAT(group.summary, HasSubstr("strongest of them between heads: " + strongest));
   const std::vector<Figure> figures = paths_figures(results);
   const auto figure = std::ranges::find(figures, "circuit_repeated_random_tokens", &Figure::name);
   ASSERT_NE(figure, figures.end());
@@ -690,7 +690,7 @@ TEST(PathsComposition, IsFoundWhereEffectsFollowTheWeights) {
 TEST(PathsComposition, NamesAndDrawsOnlyTasksThatTheModelIsShownToDo) {
   ResultsGroup group = composition_of_random_heads(1000, false, 4);
   EXPECT_NEAR(group.variable("composition_correlation").values(1, 0), 1, test::double_rounding);
-  EXPECT_THAT(group.claims[0].evidence, testing::HasSubstr(", on agreement by "));
+  EXPECT_THAT(group.claims[0].evidence, testing::HasSubstr(", is that on agreement by "));
   group.add({"circuit_edges_90", "task", "count", "edges", "a source"},
             std::vector<double>(2, std::nan("")));
   Results results;

@@ -116,6 +116,9 @@ TEST(ScoreFeatures, SurviveBeingKeptAsBytes) {
   EXPECT_EQ(read.queries, kept.queries);
   EXPECT_EQ(read.begin, kept.begin);
   EXPECT_EQ(read.marks, kept.marks);
+  for (const std::size_t n_byte : {0, 4, 20}) {
+    EXPECT_THROW(PieceQueries::unpacked(kept.packed().substr(0, n_byte)), Error) << n_byte;
+  }
 }
 
 TEST(ScoreQueries, AreDrawnWithoutRepeatsFromTheThirdTokenOn) {
@@ -183,6 +186,10 @@ TEST_F(UserFeatures, AreRefusedWithLineAndKey) {
       path_ + ":2: key \"name\": expected another name than an earlier feature's, got \"a\"");
   EXPECT_EQ(refusal("[]"), path_ + ":1: expected a JSON object, got other text");
   EXPECT_EQ(refusal("\n"), path_ + ": expected features, a line of JSON each, got none");
+  std::string many;
+  for (int i = 0; i <= 200; ++i)
+    many += "{\"name\": \"f" + std::to_string(i) + "\", \"offset\": [1, 1]}\n";
+  EXPECT_EQ(refusal(many), path_ + ":201: expected at most 200 features, got more");
 }
 
 }  // namespace

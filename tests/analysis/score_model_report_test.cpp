@@ -57,16 +57,18 @@ std::map<std::string, std::string> score_lines(ResultsGroup group) {
 }
 
 TEST(ScoreModelLines, CountHeadsThatKeepHalfByLabelByPositionAndByTheFullModel) {
-  EXPECT_EQ(score_lines(six_heads())["Effects explained"],
-            "Heads that keep at least half of their effect on the loss when models replace their "
-            "attention: with all features 3 of 5 heads with a measurable effect; with position "
-            "alone 2; with the features of the label 1 of 2 heads with a label.");
+  EXPECT_EQ(
+      score_lines(six_heads())["Effects explained"],
+      "Heads that keep at least half of their effect on the loss, by the estimate, when models "
+      "replace their attention in a sample of documents: with all features 3 of 5 heads with a "
+      "measurable effect; with position "
+      "alone 2; with the features of the label 1 of 2 heads with a label.");
 }
 
-TEST(ScoreModelLines, NameHeadsWithLargeEffectsThatNothingExplains) {
-  EXPECT_EQ(score_lines(six_heads())["Effects that no feature explains"],
-            "The model with all features keeps less than half of the effect of 2 heads: L1H2 (0.3 "
-            "nats), L1H1 (0.04 nats).");
+TEST(ScoreModelLines, NameHeadsWithLargeEffectsThatFeaturesDoNotKeep) {
+  EXPECT_EQ(score_lines(six_heads())["Effects of which features keep less than half"],
+            "By the estimate, the model with all features keeps less than half of the effect of 2 "
+            "heads: L1H2 (0.3 nats), L1H1 (0.04 nats).");
 }
 
 TEST(ScoreModelLines, CountHeadsByFamily) {

@@ -115,7 +115,7 @@ class HeadMap(InABrowser):
                          ["Po positional 2", "In induction 1", "· no type 4"])
         label = self.browser.evaluate(
             f"document.querySelector('#head-map [data-head-index=\"{L1H2}\"]').ariaLabel")
-        self.assertEqual(label, "L1H2, induction (does not explain its effect), positional (offset 1)")
+        self.assertEqual(label, "L1H2, induction (not shown to explain its effect), positional (offset 1)")
 
     def dimmed(self):
         return self.browser.evaluate(
@@ -125,7 +125,7 @@ class HeadMap(InABrowser):
         hatched = self.browser.evaluate("""Array.from(document.querySelectorAll("#head-map td .unexplained"), (field) => (
             [Number(field.closest("button").dataset.headIndex), field.textContent]))""")
         self.assertEqual(hatched, [[L1H2, "In"]])
-        self.assertIn("hatched: the label does not explain", self.text("#head-map-legend"))
+        self.assertIn("hatched: the label is not shown to explain", self.text("#head-map-legend"))
 
     def test_the_legend_filters(self):
         self.browser.click("#head-map-legend li:nth-child(2) button")

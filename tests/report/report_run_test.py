@@ -88,7 +88,7 @@ class RunReport(unittest.TestCase):
 
     def test_explained_sentence(self):
         verdicts, meanings = self.verdicts()
-        said = re.search(r"Of (\d+) labels? on heads with measurable effects, (\d+) explains? part of the effect, (\d+) explains? nothing", self.sentences["Explained."])
+        said = re.search(r"Of (\d+) labels? on heads with measurable effects, (\d+) (?:is|are) shown to explain part or all of the effect, (\d+) (?:is|are) not\.", self.sentences["Explained."])
         counts = [(verdicts != meanings["not_measured"]).sum(), (verdicts == meanings["explained"]).sum(),
                   (verdicts == meanings["unexplained"]).sum()]
         self.assertEqual([int(each) for each in said.groups()], counts)

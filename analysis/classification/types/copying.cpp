@@ -78,6 +78,7 @@ HeadType suppressing_type() {
                                  HeadScore::suppression_effect_null, -1);
           },
       .beats_permuted = true,
+      .is_low = true,
       .untested = untested_effect,
       .examples = {.targets = lowered_keys},
   };

@@ -106,6 +106,8 @@ struct HeadType {
   /// Whether the score must also reach PermutedScores, because a head that only reads embeddings
   /// may beat a baseline that exchanges tokens.
   bool beats_permuted = false;
+  /// Whether the rule wants low values: the score is the negative of what the rule names.
+  bool is_low = false;
   Untested untested;  ///< in words; empty if the corpus can test the type
   /// The probability that the significance test finds one head at the threshold; none: no test.
   std::function<double(const Measured&)> power = nullptr;

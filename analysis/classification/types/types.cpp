@@ -18,8 +18,9 @@ std::string rule_text(const HeadType& type, const PermutedScores& permuted) {
     return type.rule +
            " (not compared with heads of permuted weights, which needs --control random)";
   }
-  return type.rule + ", and above 95 % of heads with permuted weights (" +
-         number_text(least->second, 2) + ")";
+  return type.rule + ", and " + (type.is_low ? "below" : "above") +
+         " 95 % of heads with permuted weights (" +
+         number_text(type.is_low ? -least->second : least->second, 2) + ")";
 }
 
 /// The type's scores, with the threshold at least that of heads with permuted weights.

@@ -109,7 +109,7 @@ function paintTypes(cell, headIndex) {
   if (held.length === 0) cell.append("·");
   const meaning = (name) => {
     const about = headData.reasons?.heads[headIndex][name]?.about;
-    const hatched = unexplained(names.indexOf(name)) ? ", does not explain its effect" : "";
+    const hatched = unexplained(names.indexOf(name)) ? ", not shown to explain its effect" : "";
     return spaced(name) + (about || hatched ? ` (${about ?? ""}${about ? hatched : hatched.slice(2)})` : "");
   };
   nameCell(cell, headIndex, held.map((type) => meaning(names[type])).join(", ") || "no type");
@@ -142,7 +142,7 @@ function typeLegend() {
     holds: (headIndex) => hasType(headIndex, type) }));
   kinds.push({ mark: markOf("·"), name: "no type", holds: (headIndex) => hasType(headIndex, -1) });
   const hatched = headData.types.unexplained.some((types) => types.length > 0)
-    ? element("p", { class: "faint" }, element("span", { class: "mark unexplained legend-hatch" }, "\u00a0"), " hatched: the label does not explain what the head does for the loss") : null;
+    ? element("p", { class: "faint" }, element("span", { class: "mark unexplained legend-hatch" }, "\u00a0"), " hatched: the label is not shown to explain what the head does for the loss") : null;
   return element("div", {}, kindLegend("Types; choose one to see its heads", kinds), hatched);
 }
 
