@@ -86,6 +86,22 @@ class RunReport(unittest.TestCase):
         meanings = dict(zip(data.attrs["flag_meanings"].split(), data.attrs["flag_values"]))
         return data[()].reshape(len(data), -1), meanings
 
+    def test_patterns_are_those_of_the_sharpest_head_of_each_type(self):
+        with open(os.path.join(FOLDER, "figures/clark2019_patterns.svg"), encoding="utf-8") as figure:
+            shown = re.findall(r"(L\d+H\d+), ([a-z ]+)", figure.read())
+        primary = self.results["classification/primary"]
+        names = primary.attrs["flag_meanings"].split()
+        pattern = self.results["attention/0/pattern"][:, :, :15, :15].astype(float)
+        sharpness = pattern[:, :, 1:, 1:].max(axis=3).sum(axis=2).ravel()
+        self.assertGreaterEqual(len(shown), 3)
+        seen = set()
+        for head, kind in shown:
+            if kind in seen:
+                continue
+            seen.add(kind)
+            of_type = [i for i, value in enumerate(primary[()].ravel()) if names[value].replace("_", " ") == kind.replace("no type", "none")]
+            self.assertEqual(head, self.head(max(of_type, key=lambda i: sharpness[i])), kind)
+
     def test_explained_sentence(self):
         verdicts, meanings = self.verdicts()
         said = re.search(r"Of (\d+) labels? on heads with measurable effects, (\d+) (?:is|are) shown to explain part or all of the effect, (\d+) (?:is|are) not\.", self.sentences["Explained."])
