@@ -9,7 +9,6 @@ namespace headscope {
 namespace {
 
 constexpr Index n_induction_sequence = 10;
-constexpr Index longest_half = 50;
 
 }  // namespace
 

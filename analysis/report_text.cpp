@@ -70,6 +70,12 @@ std::vector<std::string> first_task_lines(
   return lines;
 }
 
+double median_of_numbers(const std::vector<double>& values) {
+  std::vector<double> numbers = values;
+  std::erase_if(numbers, [](double value) { return std::isnan(value); });
+  return numbers.empty() ? std::nan("") : arma::median(arma::vec(numbers));
+}
+
 std::string margin_text(const Estimate& margin) {
   return number_text(margin.value, 2) + " nats, interval " + number_text(margin.low, 2) + " to " +
          number_text(margin.high, 2);

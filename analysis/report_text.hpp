@@ -22,6 +22,8 @@ std::vector<double> finite_values(const std::vector<double>& values);
 
 /// The mean of the values that are not NaN; NaN if there is none.
 double mean_of_numbers(const std::vector<double>& values);
+/// The median of the values that are not NaN; NaN if there is none.
+double median_of_numbers(const std::vector<double>& values);
 
 /// `L5H1` for head_index = layer * n_head + head.
 std::string head_text(std::size_t head_index, std::size_t n_head);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "commands.hpp"
 #include "figures/drawing.hpp"
@@ -83,11 +84,7 @@ class CompareCommand : public Command {
       }
     }
     Results results;
-    std::string title = "Comparison of ";
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      title += (i == 0 ? "" : i + 1 < runs.size() ? ", " : " and ") + runs[i].label;
-    }
-    add_program(results, title);
+    add_program(results, "Comparison of " + enumeration(runs, &ComparedRun::label));
     results.attributes["command_line"] = recorded_text(command_line);
     results.groups.push_back(std::move(comparison.group));
     const OutputLock lock(output_.folder);

@@ -332,6 +332,22 @@ bool is_text_corpus(const fs::path& path) {
          extension == ".gz";
 }
 
+/// Whether a path is a file of pairs, or a folder that holds such files and no other corpus.
+bool is_task_input(const fs::path& path) {
+  if (!fs::is_directory(path)) return path.extension() == ".jsonl";
+  bool has_pairs = false;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
+    const fs::path extension = entry.path().extension();
+    if (extension == ".jsonl") has_pairs = true;
+    if (extension == ".txt" || extension == ".conllu" || extension == ".conll" ||
+        extension == ".h5") {
+      return false;
+    }
+  }
+  return has_pairs && is_text_corpus(path);
+}
+
 class InspectCommand : public Command {
  public:
   InspectCommand() {
@@ -351,7 +367,7 @@ class InspectCommand : public Command {
       const std::vector<std::string> passes = find_pass_files(path);
       if (!passes.empty() && !fs::exists(results_file(path))) {
         print_unfinished(path, passes);
-      } else if (fs::path(path).extension() == ".jsonl") {
+      } else if (is_task_input(path)) {
         print_tasks(path, tokenizer_);
       } else if (is_text_corpus(path)) {
         print_corpus(path, tokenizer_, encoding_);

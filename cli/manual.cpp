@@ -23,7 +23,7 @@ std::string man_command(const RegisteredCommand& command) {
                      roff(sentence(command.purpose)) + "\n";
   for (const Option& option : made->options().options()) {
     if (option.positional) continue;
-    text += ".TP\n.B " + roff(call_text(option)) + "\n" + roff(option_help(option)) + "\n";
+    text += ".TP\n.B " + roff(names_text(option)) + "\n" + roff(option_help(option)) + "\n";
   }
   if (!command.examples.empty()) text += ".P\nExamples:\n";
   for (const std::string& example : command.examples) {
@@ -141,8 +141,12 @@ std::string zsh_completion() {
                      ? "_values -s , " + option.name + " " + joined(option.choices, " ")
                      : "(" + joined(option.choices, " ") + ")";
       }
-      cases += " \\\n      '--" + option.name + "[" + quotable(option.help) + "]" +
-               (option.is_switch() ? "" : ":" + quotable(option.value) + ":" + action) + "'";
+      std::vector<std::string> names{"--" + option.name};
+      if (option.letter != 0) names.push_back(std::string("-") + option.letter);
+      for (const std::string& name : names) {
+        cases += " \\\n      '" + name + "[" + quotable(option.help) + "]" +
+                 (option.is_switch() ? "" : ":" + quotable(option.value) + ":" + action) + "'";
+      }
     }
     cases += " \\\n      '--help[show the options]' '*:file:_files' ;;\n";
   }

@@ -118,6 +118,10 @@ std::vector<std::string> typed_names(const OptionTable& options) {
 
 }  // namespace
 
+std::string names_text(const Option& option) {
+  return (option.letter == 0 ? "" : std::string("-") + option.letter + ", ") + call_text(option);
+}
+
 std::string call_text(const Option& option) {
   if (option.positional) return option.value;
   return "--" + option.name + (option.is_switch() ? "" : " " + option.value);
@@ -192,8 +196,7 @@ std::string help_text(const std::string& command, const OptionTable& options,
     const std::string option_heading = option.heading.empty() ? "Options" : option.heading;
     if (option_heading != heading) text += "\n" + out.bold(option_heading) + "\n";
     heading = option_heading;
-    const std::string letter = option.letter == 0 ? "" : std::string("-") + option.letter + ", ";
-    text += "  " + out.bold(letter + call_text(option)) + "\n" +
+    text += "  " + out.bold(names_text(option)) + "\n" +
             out.paragraph(option_help(option), "      ", "      ");
   }
   if (!examples.empty()) text += "\n" + out.bold("Examples") + "\n";

@@ -19,6 +19,8 @@ std::string usage_text(const std::string& command, const OptionTable& options);
 
 /// `--output DIR`, or `DIR` of a positional option.
 std::string call_text(const Option& option);
+/// The same with the letter before it: `-o, --output DIR`.
+std::string names_text(const Option& option);
 
 /// What the option does, with its default.
 std::string option_help(const Option& option);

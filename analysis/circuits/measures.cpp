@@ -38,7 +38,7 @@ arma::mat token_circuit(const Model& model, bool fold_layer_norm) {
   if (!model.is_complete()) {
     throw ShapeError("model: expected token embeddings, got attention weights only");
   }
-  constexpr Index tokens_at_once = 2048, columns_at_once = 64;
+  constexpr Index columns_at_once = 64;
   const Index d = model.config.d_model, d_vocab = model.config.d_vocab;
   const arma::vec gain = arma::conv_to<arma::vec>::from(model.ln_f_gain);
   arma::mat sum(d, d, arma::fill::zeros);

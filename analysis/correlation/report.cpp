@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"

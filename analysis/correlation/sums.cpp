@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <span>
 
 #include "compute/divergence.hpp"
 #include "headscope/error.hpp"
@@ -41,8 +41,8 @@ HeadProducts zero_products(Index n) {
 /// Calls `take(outputs, count)` for a few tokens at a time, from position 1 on; outputs are d_model
 /// x count for each head, one head after another.
 template <typename Take>
-void for_each_outputs(const std::vector<Matrix>& z, const std::vector<const Matrix*>& W_O,
-                      Index n_head, const Take& take) {
+void for_each_outputs(std::span<const Matrix> z, std::span<const Matrix* const> W_O, Index n_head,
+                      const Take& take) {
   const Index n_layer = z.size(), d_model = W_O[0]->n_rows, n_token = z[0].n_cols,
               d_head = z[0].n_rows / n_head;
   std::vector<float> outputs(d_model * n_layer * n_head * tokens_at_once);
@@ -78,13 +78,16 @@ HeadProducts residual_space_products(const Matrix& z, const Matrix& W_O, Index n
   HeadProducts sums = zero_products(n_head);
   const Index d_model = W_O.n_rows;
   Matrix products(n_head, n_head);
-  for_each_outputs({z}, {&W_O}, n_head, [&](const std::vector<float>& outputs, Index count) {
-    for (Index t = 0; t < count; ++t) {
-      const blas::ConstView token(outputs.data() + t * d_model, d_model, n_head, count * d_model);
-      blas::multiply(token, blas::Transpose::yes, token, blas::Transpose::no, products);
-      add_token(products, sums);
-    }
-  });
+  const Matrix* const weights[] = {&W_O};
+  for_each_outputs(
+      std::span(&z, 1), weights, n_head, [&](const std::vector<float>& outputs, Index count) {
+        for (Index t = 0; t < count; ++t) {
+          const blas::ConstView token(outputs.data() + t * d_model, d_model, n_head,
+                                      count * d_model);
+          blas::multiply(token, blas::Transpose::yes, token, blas::Transpose::no, products);
+          add_token(products, sums);
+        }
+      });
   return sums;
 }
 

@@ -1,6 +1,5 @@
 #include "parameters/block_energy.hpp"
 
-#include <cmath>
 #include <limits>
 #include <vector>
 

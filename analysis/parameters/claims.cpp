@@ -1,7 +1,6 @@
 #include "parameters/claims.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/number_text.hpp"
 #include "parameters/cost.hpp"
@@ -78,8 +77,7 @@ Claim parameter_count_claim(const Model& model) {
 Claim cost_claim(const ModelConfig& config) {
   const auto n_token = static_cast<double>(config.n_ctx);
   const auto cost = [&](ProjectionScheme scheme, CostTerm term) {
-    const AttentionShape shape{config.d_model, config.n_head, config.n_group(), config.d_head()};
-    return attention_cost(scheme, term, shape, n_token);
+    return attention_cost(scheme, term, AttentionShape::of(config), n_token);
   };
   const auto mixing = [&](ProjectionScheme scheme) {
     return cost(scheme, CostTerm::qk) + cost(scheme, CostTerm::av);

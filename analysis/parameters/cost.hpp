@@ -1,9 +1,9 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <string_view>
 
+#include "headscope/config.hpp"
 #include "headscope/types.hpp"
 
 namespace headscope {
@@ -25,6 +25,9 @@ struct AttentionShape {
   Index d_head;
   bool has_output_projection = true;
 
+  static AttentionShape of(const ModelConfig& config) {
+    return {config.d_model, config.n_head, config.n_group(), config.d_head()};
+  }
   /// Heads of width d_model / n_head, each with keys and values of its own.
   static AttentionShape of(Index d_model, Index n_head, bool has_output_projection = true) {
     return {d_model, n_head, n_head, d_model / n_head, has_output_projection};

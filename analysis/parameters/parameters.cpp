@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "base/number_text.hpp"
@@ -97,10 +96,6 @@ void add_counts(const Model& model, ResultsGroup& group) {
   add("count_held", held_parameters(model));
 }
 
-AttentionShape shape_of(const ModelConfig& config) {
-  return {config.d_model, config.n_head, config.n_group(), config.d_head()};
-}
-
 void add_architectures(const ModelConfig& config, ResultsGroup& group) {
   std::vector<NamedArchitecture> architectures(named_architectures().begin(),
                                                named_architectures().end());
@@ -110,7 +105,7 @@ void add_architectures(const ModelConfig& config, ResultsGroup& group) {
                                         architecture.has_output_projection));
   }
   architectures.push_back({"loaded_model", config.d_model, config.n_head, true});
-  shapes.push_back(shape_of(config));
+  shapes.push_back(AttentionShape::of(config));
 
   const std::size_t n = architectures.size();
   std::vector<std::string> names;
@@ -141,7 +136,7 @@ void add_costs(const ModelConfig& config, ResultsGroup& group) {
     for (std::size_t c = 0; c < cost_terms.size(); ++c) {
       for (std::size_t t = 0; t < n_token.size(); ++t) {
         macs(s, c, t) = attention_cost(static_cast<ProjectionScheme>(s), static_cast<CostTerm>(c),
-                                       shape_of(config), n_token[t]);
+                                       AttentionShape::of(config), n_token[t]);
       }
     }
   }
@@ -183,7 +178,7 @@ void add_block_energy(const Model& model, const AnalysisSettings& settings, Resu
 
 std::string attention_weights_text(const ModelConfig& config) {
   const auto weights = [&](ProjectionScheme scheme) {
-    return static_cast<std::uint64_t>(attention_parameters(scheme, shape_of(config)));
+    return static_cast<std::uint64_t>(attention_parameters(scheme, AttentionShape::of(config)));
   };
   const std::uint64_t held = weights(ProjectionScheme::dense),
                       single = weights(ProjectionScheme::single_head);

@@ -8,12 +8,6 @@
 namespace headscope {
 namespace {
 
-double median_of_numbers(std::vector<double> values) {
-  std::erase_if(values, [](double value) { return std::isnan(value); });
-  if (values.empty()) return arma::datum::nan;
-  return arma::median(arma::vec(values));
-}
-
 /// Losses of every head by block.
 class EffectSums {
  public:

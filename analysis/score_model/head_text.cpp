@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 
@@ -57,11 +56,6 @@ std::string signed_text(double value) {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-std::string enumeration(const std::vector<std::string>& items) {
-  if (items.size() < 2) return joined(items, "");
-  return joined(std::vector(items.begin(), items.end() - 1), ", ") + " and " + items.back();
-}
-
 /// Families by which the head may attend, the largest gain first.
 std::vector<std::string> measurable_families(const ResultsGroup& group, std::size_t head,
                                              std::size_t n_head_total, Index d_model) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <vector>
 
 #include "score_model/effects.hpp"

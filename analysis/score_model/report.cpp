@@ -13,15 +13,6 @@
 namespace headscope {
 namespace {
 
-/// Median of the numbers; NaN without any.
-double median_of(std::vector<double> values) {
-  values = finite_values(values);
-  if (values.empty()) return std::nan("");
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 /// Deviance explained beyond the sink by head, of a step.
 std::vector<double> explained_by(const ResultsGroup& group, const std::string& step) {
   const auto place = group.dimension("step").index_of(step);
@@ -54,18 +45,19 @@ std::string counts_sentence(const ResultsGroup& group) {
 std::string families_line(const ResultsGroup& group) {
   return counts_sentence(group) +
          " A head attends by the family of features that a model of its attention needs most: "
-         "without this family the model explains at least 2 % less of the deviance on held-out "
-         "documents.";
+         "without this family the share of the deviance on held-out documents that the model "
+         "explains falls by more than " +
+         number_text(100 * least_family_gain, 2) + " points (by the whole interval).";
 }
 
 std::string explained_sentence(const ResultsGroup& group) {
-  const double full = median_of(explained_by(group, "full"));
+  const double full = median_of_numbers(explained_by(group, "full"));
   if (std::isnan(full)) return "";
   return "Models explain this share of the deviance from uniform attention on held-out documents, "
          "beyond the first token, in the median head: with position alone " +
-         percent(median_of(explained_by(group, "position"))) +
+         percent(median_of_numbers(explained_by(group, "position"))) +
          ", with all features but the head's score for the two tokens alone " +
-         percent(median_of(explained_by(group, "features"))) + ", with all features " +
+         percent(median_of_numbers(explained_by(group, "features"))) + ", with all features " +
          percent(full) + ".";
 }
 

@@ -1,7 +1,6 @@
 #include "score_model/sample.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 

@@ -101,7 +101,7 @@ VariableTable make_score_variables() {
                          "Documents of joint_loss; none of them is used for effect_explained"),
       {"attends_text", "layer head", "1",
        "What the head attends by, in words: families whose interval of family_gain lies above "
-       "0.02, and the features with the largest coefficient_pull",
+       "0.02 (lexical as in attends_by), and the features with the largest coefficient_pull",
        headscope_definition, "", text},
       Declaration::integer(
           "surprise_document", "layer head example",

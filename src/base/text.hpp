@@ -21,6 +21,14 @@ std::string joined(Items&& items, std::string_view separator, const TextOf& text
   return text;
 }
 
+/// `a`, `a and b`, `a, b and c`.
+template <typename Items, typename TextOf = std::identity>
+std::string enumeration(const Items& items, const TextOf& text_of = {}) {
+  if (items.size() < 2) return joined(items, "", text_of);
+  return joined(items | std::views::take(items.size() - 1), ", ", text_of) + " and " +
+         std::string(std::invoke(text_of, *std::ranges::prev(items.end())));
+}
+
 /// The first `most` items' texts, and how many more there are: `a, b and 3 more`.
 template <typename Items, typename TextOf = std::identity>
 std::string first_joined(const Items& items, std::size_t most, const TextOf& text_of = {}) {

@@ -1,7 +1,5 @@
 #include "results/statistics_file.hpp"
 
-#include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
@@ -104,7 +102,10 @@ std::map<std::uint64_t, Array> read_rows(const hdf5::InputFile& file, const std:
   const std::vector<std::int64_t> numbers =
       file.read_integers(part + document_group + "/" + last_name(dataset));
   const Array all = file.read_reals(dataset);
-  if (all.shape.empty() || all.shape[0] != numbers.size() || numbers.empty()) {
+  if (numbers.empty()) {
+    throw DataError(file.path(), dataset, "expected a document for each row, got none");
+  }
+  if (all.shape.empty() || all.shape[0] != numbers.size()) {
     throw DataError(
         file.path(), dataset,
         "expected " + std::to_string(numbers.size()) + " rows, got shape " + shape_text(all.shape));

@@ -258,6 +258,18 @@ TEST(CommandLine, ModelsAndValuesThatAreNotThereComeWithAHint) {
               HasSubstr("; got \"atention\"; did you mean attention?\n"));
 }
 
+TEST(CommandLine, InspectShowsTasksOfAFileAndOfAFolder) {
+  const test::TemporaryDirectory folder;
+  const std::string tasks = HEADSCOPE_PROJECT_DIR "/data/tasks.jsonl";
+  std::filesystem::copy_file(tasks, folder.file("tasks.jsonl"));
+  for (const std::string& path : {tasks, folder.path()}) {
+    const test::Finished shown = run_headscope({"inspect", path});
+    EXPECT_EQ(shown.err, "");
+    EXPECT_THAT(shown.out, HasSubstr("7 tasks"));
+    EXPECT_THAT(shown.out, testing::ContainsRegex("recurring_name +200 pairs"));
+  }
+}
+
 TEST(CommandLine, WithoutGnuplotARunHasAllButFigures) {
   const TemporaryDirectory directory;
   const std::string out = directory.file("out");

@@ -166,7 +166,7 @@ class Manual(unittest.TestCase):
             section = re.search(rf"^\.SS {command}\b.*?(?=^\.S[SH] )", page, re.MULTILINE | re.DOTALL).group()
             for option in options_of(command):
                 if option != "--help":
-                    self.assertRegex(section, rf"(?m)^\.B {option}( |$)")
+                    self.assertRegex(section, rf"(?m)^\.B (-\w, )?{option}( |$)")
 
 
 class Completion(unittest.TestCase):
@@ -188,6 +188,11 @@ class Completion(unittest.TestCase):
     def test_goes_on_after_a_comma(self):
         self.assertEqual(self.complete("run", "--analyses", "pruning,corr"), ["pruning,correlation"])
         self.assertEqual(self.complete("run", "--figures", "svg,pn"), ["svg,png"])
+
+    def test_letters_are_known(self):
+        self.assertIn("'--output[", output("help", "--zsh-completion"))
+        self.assertIn("'-o[", output("help", "--zsh-completion"))
+        self.assertIn("\\-o, \\-\\-output", output("help", "--man"))
 
     def test_other_shells_accept_theirs(self):
         for shell in ("zsh", "fish"):
