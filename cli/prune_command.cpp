@@ -56,7 +56,8 @@ RegisteredCommand prune_command() {
           std::make_unique<PruneCommand>,
           "Models",
           {"prune gpt2.h5 pruned.h5 --heads L5H1,L5H8",
-           "prune gpt2.h5 zeroed.h5 --heads L5H1 --mode zero"}};
+           "prune gpt2.h5 zeroed.h5 --heads L5H1 --mode zero"},
+          true};
 }
 
 }  // namespace headscope
