@@ -56,7 +56,7 @@ TokenId induction_first_token(const Model& model, const Corpus* corpus) {
 
 std::vector<TokenIds> induction_sequences(const Model& model, TokenId first_token,
                                           std::uint64_t seed) {
-  const Index half_length = std::min(longest_half, (model.config.n_ctx - 1) / 2);
+  const Index half_length = std::min(longest_induction_half, (model.config.n_ctx - 1) / 2);
   return induction_sequences(model.config.d_vocab, first_token, half_length, n_induction_sequence,
                              seed);
 }

@@ -31,12 +31,14 @@ Matrix head_pattern(const Model& model, const TokenIds& tokens, HeadIndex head);
 TokenId induction_first_token(const Model& model, const Corpus* corpus);
 
 /// Tokens of a half of the sequences that a model runs, and of such a sequence, at most.
-inline constexpr Index longest_half = 50, longest_induction_sequence = 1 + 2 * longest_half;
+inline constexpr Index longest_induction_half = 50,
+                       longest_induction_sequence = 1 + 2 * longest_induction_half;
 
 /// Least mean induction_mass of an induction head.
 inline constexpr double least_induction = 0.4;
 
-/// 10 induction_sequences for a model: half_length longest_half, or less if the context is shorter.
+/// 10 induction_sequences for a model: half_length longest_induction_half, or less if the context
+/// is shorter.
 std::vector<TokenIds> induction_sequences(const Model& model, TokenId first_token,
                                           std::uint64_t seed);
 

@@ -81,10 +81,10 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
   claim.verdict = verdict_of(claim.effect, Side::at_most, limit);
   claim.evidence =
       "The mean over layers of the mean overlap of two heads (" + std::to_string(ratios.size()) +
-      " pairs in all) is " +
-      decimals(claim.effect.value * chance, 3) + " against " + decimals(chance, 3) +
-      " for random subspaces. 95 % of the pairs lie between " + decimals(spread.low, 2) + " and " +
-      decimals(spread.high, 2) + " times chance; " + percent(static_cast<double>(above) / n_pair) +
+      " pairs in all) is " + decimals(claim.effect.value * chance, 3) + " against " +
+      decimals(chance, 3) + " for random subspaces. 95 % of the pairs lie between " +
+      decimals(spread.low, 2) + " and " + decimals(spread.high, 2) + " times chance; " +
+      percent(static_cast<double>(above) / n_pair) +
       " lie more than 3 standard deviations of random pairs above chance. The claim holds when the "
       "interval of the mean lies below " +
       decimals(limit, 2) +
