@@ -22,8 +22,7 @@ class DefaultModel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
-            children.run([BINARY, "run", "--analyses", "classification", "--bootstrap", "20",
-                          "--max-documents", "200", "--explain-documents", "5",
+            children.run([BINARY, "run", "--analyses", "classification", "--bootstrap", "20", "--explain-documents", "5",
                           "--figures", "svg", "--quiet", "--output", folder], check=True)
             with h5py.File(os.path.join(folder, "results.h5")) as results:
                 group = results["classification"]
