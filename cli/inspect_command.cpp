@@ -322,14 +322,18 @@ void print_tasks(const std::string& path, const std::string& tokenizer_directory
   }
 }
 
+bool is_text_file(const fs::path& path) {
+  const fs::path extension = path.extension();
+  return extension == ".txt" || extension == ".conllu" || extension == ".conll" ||
+         extension == ".gz";
+}
+
 bool is_text_corpus(const fs::path& path) {
   if (fs::is_directory(path)) {
     return !fs::exists(results_file(path.string())) && !model_file_in(path.string()) &&
            !fs::exists(path / "adapter_config.json");
   }
-  const fs::path extension = path.extension();
-  return extension == ".txt" || extension == ".conllu" || extension == ".conll" ||
-         extension == ".gz";
+  return is_text_file(path);
 }
 
 /// Whether a path is a file of pairs, or a folder that holds such files and no other corpus.
@@ -339,11 +343,8 @@ bool is_task_input(const fs::path& path) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
     const fs::path extension = entry.path().extension();
+    if (is_text_file(entry.path()) || extension == ".h5") return false;
     if (extension == ".jsonl") has_pairs = true;
-    if (extension == ".txt" || extension == ".conllu" || extension == ".conll" ||
-        extension == ".h5") {
-      return false;
-    }
   }
   return has_pairs && is_text_corpus(path);
 }

@@ -42,8 +42,8 @@ arma::mat token_circuit(const Model& model, bool fold_layer_norm) {
   const Index d = model.config.d_model, d_vocab = model.config.d_vocab;
   const arma::vec gain = arma::conv_to<arma::vec>::from(model.ln_f_gain);
   arma::mat sum(d, d, arma::fill::zeros);
-  for (Index first = 0; first < d_vocab; first += tokens_at_once) {
-    const Index last = std::min(d_vocab, first + tokens_at_once) - 1;
+  for (Index first = 0; first < d_vocab; first += circuit_tokens_at_once) {
+    const Index last = std::min(d_vocab, first + circuit_tokens_at_once) - 1;
     arma::mat U = arma::conv_to<arma::mat>::from(model.unembedding().cols(first, last));
     arma::mat E = arma::conv_to<arma::mat>::from(model.W_E.cols(first, last));
     if (fold_layer_norm) {

@@ -8,7 +8,7 @@
 namespace headscope {
 
 /// Tokens of which token_circuit holds embeddings and unembeddings in double.
-inline constexpr Index tokens_at_once = 2048;
+inline constexpr Index circuit_tokens_at_once = 2048;
 
 /// A small matrix S with S'S = W'W. It can replace the tall W wherever only inner products of its
 /// columns matter: A W' and A S' have the same norm and singular values.
@@ -27,8 +27,8 @@ arma::mat gram_root(const arma::mat& W);
 double ov_copying(const arma::mat& W_V, const arma::mat& W_O);
 
 /// W_U W_E summed over the vocabulary: what the embedding writes of what the unembedding reads,
-/// d_model x d_model, unembedding direction x embedding direction. Takes tokens_at_once tokens at a
-/// time.
+/// d_model x d_model, unembedding direction x embedding direction. Takes circuit_tokens_at_once
+/// tokens at a time.
 /// @param fold_layer_norm  scale the rows of W_U by ln_f's gain and subtract from each token's
 /// column of W_U and of W_E its mean over d_model, which RMSNorm leaves.
 /// @throws ShapeError if the model is attention-only.
