@@ -31,7 +31,7 @@ class MergeCommand : public Command {
  private:
   void merge(const std::string& command_line) {
     const ShardTable shards(shards_, run_.files.mixed);
-    run_.restore(shards.label().options);
+    run_.restore(shards.label().options, shards.first_path());
     for (const Option& option : options_.options()) {
       if (option.given && !option.positional) run_.table.at(option.name).set(option.words);
     }

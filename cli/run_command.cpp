@@ -69,7 +69,7 @@ class RunCommand : public Command {
     }
     // The folder may have been moved since.
     const std::string output = run_.output.folder;
-    run_.restore(read_pass_label(files.front()).options);
+    run_.restore(read_pass_label(files.front()).options, files.front());
     run_.table.at("output").set({output});
   }
 

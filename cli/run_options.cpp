@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/number_text.hpp"
@@ -247,12 +248,12 @@ bool RunOptions::any_of_run_given() const {
   });
 }
 
-void RunOptions::restore(const std::string& json) {
-  const nlohmann::json stored = nlohmann::json::parse(json);
-  for (const auto& [name, value] : stored.items()) {
+void RunOptions::restore(const std::string& json, const std::string& path) try {
+  const auto stored = nlohmann::json::parse(json).get<std::map<std::string, nlohmann::json>>();
+  restored_from = path;
+  for (const auto& [name, value] : stored) {
     if (name == engines_key) {
-      settings.engines = engines_from_json(value, "engines");
-      has_engines = true;
+      settings.engines = engines_from_json(value, path);
       continue;
     }
     Option& option = table.at(name);
@@ -267,6 +268,8 @@ void RunOptions::restore(const std::string& json) {
       option.set({exact_word(value)});
     }
   }
+} catch (const nlohmann::json::exception&) {
+  throw DataError(path, "", "expected the options of a run, got other text");
 }
 
 std::string resume_command_of(const std::string& folder, int shard, int n_shard) {

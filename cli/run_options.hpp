@@ -32,7 +32,7 @@ struct RunOptions {
   std::string control = "none";
   std::uint64_t control_documents = 32;  ///< for each control model; 0: all
   AnalysisSettings settings;
-  bool has_engines = false;  ///< settings.engines are those of a run that began before
+  std::string restored_from;  ///< file that holds the options and engines; empty: given or chosen
   OutputOptions output;
   RunFiles files;             ///< `run_files` sets its output and options
   std::uint64_t threads = 0;  ///< 0: all cores
@@ -59,8 +59,9 @@ struct RunOptions {
   /// as_json with absolute paths, the number of threads in use and the engines.
   std::string for_merging() const;
   /// Sets the options and engines from the JSON of a run, except options of scope `process`.
-  /// @throws OptionError
-  void restore(const std::string& json);
+  /// @param path  file that the JSON comes from.
+  /// @throws DataError that names the file if the text is not of such a form; OptionError
+  void restore(const std::string& json, const std::string& path);
 
  private:
   /// Sets the shard from `K/N`; false if the text has another form.

@@ -144,8 +144,9 @@ std::string precision_note(const EngineRecord& record) {
 }
 
 /// Engines that another machine chose must give the same bits on this one.
-void take_engines(RunOptions& options, const Engines& engines) {
-  if (!options.files.mixed) check_engines(engines, options.output.folder);
+/// @param place  file or folder that holds the choice.
+void take_engines(RunOptions& options, const Engines& engines, const std::string& place) {
+  if (!options.files.mixed) check_engines(engines, place);
   options.settings.engines = engines;
 }
 
@@ -155,8 +156,8 @@ bool is_of_one_process(const RunOptions& options) {
 
 /// Sets the engines of the options; nullopt if they have them.
 std::optional<EngineRecord> engines_for(RunOptions& options, const Model& model) {
-  if (options.has_engines) {
-    take_engines(options, options.settings.engines);
+  if (!options.restored_from.empty()) {
+    take_engines(options, options.settings.engines, options.restored_from);
     return std::nullopt;
   }
   EngineRecord chosen;
@@ -169,7 +170,7 @@ std::optional<EngineRecord> engines_for(RunOptions& options, const Model& model)
     check_trial_memory(weight_bytes(model));
     chosen = choose_engines(model, options.settings);
   }
-  take_engines(options, chosen.engines);
+  take_engines(options, chosen.engines, options.output.folder);
   return chosen;
 }
 
@@ -283,7 +284,7 @@ void RunSetup::keep_engines() {
     write_engine_record(folder, *engines_);
   } else {
     engines_ = kept;
-    take_engines(options_, kept->engines);
+    take_engines(options_, kept->engines, folder);
   }
 }
 

@@ -16,6 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsSubsetOf;
+using testing::ThrowsMessage;
 
 std::set<std::string> names_in(const OptionTable& table, OptionScope scope) {
   std::set<std::string> names;
@@ -38,7 +39,7 @@ TEST(RunOptions, RestoredFromTheirRecordAreTheSameButThoseOfOneProcess) {
   EXPECT_EQ(run.memory, std::uint64_t{8} << 30);
 
   RunOptions restored;
-  restored.restore(run.as_json());
+  restored.restore(run.as_json(), "pass.h5");
   EXPECT_EQ(restored.model, "m.h5");
   EXPECT_THAT(restored.corpus, ElementsAre("a.txt", "b.txt"));
   EXPECT_FALSE(restored.settings.options<CorrelationOptions>().cosine_all);
@@ -55,6 +56,19 @@ TEST(RunOptions, RestoredFromTheirRecordAreTheSameButThoseOfOneProcess) {
   expected.erase("memory");
   expected["resume"] = false;
   EXPECT_EQ(nlohmann::json::parse(restored.as_json()), expected);
+}
+
+TEST(RunOptions, OfADamagedRecordAreRefusedByTheNameOfItsFile) {
+  for (const char* record :
+       {"", "{", "[1, 2]", "{\"model\": 3}", "{\"model\": {\"bytes\": \"x\"}}"}) {
+    SCOPED_TRACE(record);
+    RunOptions options;
+    EXPECT_THAT([&] { options.restore(record, "pass.h5"); },
+                ThrowsMessage<DataError>("pass.h5: expected the options of a run, got other text"));
+  }
+  RunOptions options;
+  EXPECT_THAT([&] { options.restore("{\"engines\": \"{}\"}", "pass.h5"); },
+              ThrowsMessage<DataError>("pass.h5: expected the engines of a run, got other text"));
 }
 
 TEST(RunOptions, EveryOptionOfAnAnalysisDecidesNumbers) {

@@ -79,7 +79,7 @@ void run_shards(const std::string& output, int n_shard, const Words& more = {}) 
 Results merge(const Words& shards, bool mixed = false) {
   const ShardTable table(shards, mixed);
   RunOptions options;
-  options.restore(table.label().options);
+  options.restore(table.label().options, table.first_path());
   options.files.mixed = mixed;
   Progress quiet(true);
   const RunSetup setup(options);
@@ -194,7 +194,8 @@ TEST(ShardEngines, OfAMergeAndAResumedRunAreThoseOfItsPassFiles) {
       std::get<std::string>(merge({folder.file("a")}).attributes.at("precision_engine"));
   EXPECT_EQ(engine, "int16");
   RunOptions resumed;
-  resumed.restore(read_pass_label(pass_files(folder.file("a")).front()).options);
+  const std::string path = pass_files(folder.file("a")).front();
+  resumed.restore(read_pass_label(path).options, path);
   const RunSetup setup(resumed);
   EXPECT_EQ(resumed.settings.engines,
             (Engines{Engine::float32, Engine::int16, Engine::float32, Engine::int16}));
@@ -293,7 +294,7 @@ TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {
   const ShardTable table({shard("a", 1), changing}, false);
   fs::copy_file(shard("a", 1), changing, fs::copy_options::overwrite_existing);
   RunOptions options;
-  options.restore(table.label().options);
+  options.restore(table.label().options, table.first_path());
   const RunSetup setup(options);
   try {
     Progress quiet(true);

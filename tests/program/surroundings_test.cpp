@@ -202,7 +202,7 @@ TEST(Surroundings, NamesThatAreNotUtf8AreRestoredToTheByte) {
   options.table.at("model").set({"caf\xE9.h5"});
   options.table.at("corpus").set({"a.txt", "\xFF.txt"});
   RunOptions restored;
-  restored.restore(options.for_merging());
+  restored.restore(options.for_merging(), "pass.h5");
   EXPECT_EQ(fs::path(restored.model).filename(), "caf\xE9.h5");
   EXPECT_EQ(fs::path(restored.corpus.at(1)).filename(), "\xFF.txt");
 }
