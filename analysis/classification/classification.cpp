@@ -6,7 +6,6 @@
 #include "classification/claims.hpp"
 #include "classification/examples/examples.hpp"
 #include "classification/explained/explained.hpp"
-#include "classification/memory.hpp"
 #include "classification/passes/counting_pass.hpp"
 #include "classification/passes/explaining_pass.hpp"
 #include "classification/passes/scoring_pass.hpp"
@@ -175,6 +174,11 @@ std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) c
   return groups;
 }
 
+std::uint64_t classification_bytes(const RunShape& run) {
+  return CountingPass::bytes(run.config) + ScoringPass::bytes(run, head_type_list().size()) +
+         Explanation::bytes(run) + classification_results_bytes(run);
+}
+
 }  // namespace
 
 RegisteredAnalysis classification_analysis() {
@@ -184,7 +188,7 @@ RegisteredAnalysis classification_analysis() {
 RegisteredAnalysis classification_analysis(const HeadTypeList& types) {
   RegisteredAnalysis analysis = registered<Classification, ClassificationOptions>(
       classification_info, classification_figures, classification_presentation(),
-      classification_memory);
+      classification_bytes);
   analysis.make = [types](const AnalysisContext& context) {
     return std::make_unique<Classification>(context, types);
   };

@@ -316,6 +316,12 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
   return group;
 }
 
+std::uint64_t classification_results_bytes(const RunShape& run) {
+  // Accuracies on each relation in both directions; a share and its weight by word class.
+  const std::uint64_t values = 2 * run.n_relation + 2 * n_word_class;
+  return values * run.n_head_total() * run.settings.n_bootstrap * sizeof(double);
+}
+
 ControlValues control_types(const HeadTypeList& types, const Statistics& statistics,
                             const Array& induction, const std::vector<HeadIndex>& pruned_heads,
                             std::size_t n_bootstrap, std::uint64_t seed, bool offset_alone) {

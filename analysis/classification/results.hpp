@@ -21,6 +21,9 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
                                     std::size_t n_bootstrap, std::uint64_t seed,
                                     bool offset_alone = false, const PermutedScores& permuted = {});
 
+/// Bytes of the resampled values that classification_results computes with.
+std::uint64_t classification_results_bytes(const RunShape& run);
+
 /// Of a control model: `heads`, the number of heads by type, NaN where the documents cannot test
 /// for the type, and `scores`, type x head, the type's score. Parameters as of
 /// classification_results.

@@ -55,13 +55,18 @@ QuerySample::QuerySample(std::uint64_t n_document, std::uint64_t n_query, std::u
     : seed_(seed) {
   for (const std::uint64_t parity : {0, 1}) {
     const std::uint64_t n_half = (n_document + 1 - parity) / 2;
-    const std::uint64_t n_used = std::min(n_half, n_query);
-    for (const Index place :
-         spread_sample(n_half, n_used, CounterRandom(seed, query_document_stream + parity))) {
+    const Half used = half(n_half, n_query);
+    for (const Index place : spread_sample(n_half, used.n_document,
+                                           CounterRandom(seed, query_document_stream + parity))) {
       documents_.insert(2 * place + parity);
     }
-    (parity == 0 ? n_even_ : n_odd_) = n_used == 0 ? 0 : (n_query + n_used - 1) / n_used;
+    (parity == 0 ? n_even_ : n_odd_) = used.n_query;
   }
+}
+
+QuerySample::Half QuerySample::half(std::uint64_t n_document, std::uint64_t n_wanted) {
+  const std::uint64_t n_used = std::min(n_document, n_wanted);
+  return {n_used, n_used == 0 ? 0 : (n_wanted + n_used - 1) / n_used};
 }
 
 std::vector<Index> QuerySample::queries_of(const Piece& piece) const {

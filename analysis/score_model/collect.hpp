@@ -10,6 +10,15 @@ namespace headscope {
 /// Documents whose queries are sampled, and how many of each.
 class QuerySample {
  public:
+  /// The queries of one half, even or odd documents.
+  struct Half {
+    std::uint64_t n_document = 0;  ///< that are sampled
+    std::uint64_t n_query = 0;     ///< of each of them; a document may have fewer
+  };
+  /// @param n_document  of the half.
+  /// @param n_wanted    queries of the half; rounded up to a multiple of its documents.
+  static Half half(std::uint64_t n_document, std::uint64_t n_wanted);
+
   QuerySample() = default;
   QuerySample(std::uint64_t n_document, std::uint64_t n_query, std::uint64_t seed);
 

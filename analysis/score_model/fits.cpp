@@ -288,13 +288,11 @@ ScoreFits fit_scores(const Model& model, std::optional<TokenId> first, const Sco
 
 std::uint64_t score_fit_bytes(const ModelConfig& config, Index n_token, std::uint64_t n_query,
                               std::size_t n_feature) {
-  const std::uint64_t n_pair = 2 * n_query * (n_token / 2 + 1);
-  constexpr std::uint64_t n_mark = 5;  // at a pair
-  const std::uint64_t sample = sizeof(std::uint32_t) + n_mark * sizeof(std::uint16_t) +
-                               n_numeric_feature * sizeof(float) + n_logit_lane * sizeof(float);
-  const std::uint64_t curvature = 18 * n_feature * n_feature * n_logit_lane * sizeof(double);
+  const std::uint64_t n_pair = 2 * n_query * (n_token / 2 + 1),
+                      lexical = n_logit_lane * sizeof(float);
   const Index n_type = std::min<Index>(config.d_vocab, 2 * n_query * n_token);
-  return n_pair * sample + curvature + LexicalStream::bytes(config, n_type);
+  return n_pair * (FitSample::pair_bytes + lexical) + logit_fit_bytes(n_feature) +
+         LexicalStream::bytes(config, n_type);
 }
 
 }  // namespace headscope

@@ -295,6 +295,11 @@ LogitFit fit_logit(const LogitProblem& problem, const LaneMask& mask, const Logi
   return fit;
 }
 
+std::uint64_t logit_fit_bytes(std::size_t n_feature) {
+  // Curvatures: of each part of the sample, their sum, that of the fit and its factors.
+  return (most_parts + 3) * n_feature * n_feature * n_logit_lane * sizeof(double);
+}
+
 LogPartitions log_partitions(const LogitProblem& problem, const LaneValues& theta) {
   const std::size_t n_query = problem.sample->queries.size();
   LogPartitions partitions;

@@ -52,6 +52,8 @@ inline constexpr double logit_tolerance = 1e-8;
 /// parts of the sample that do not depend on the number of threads.
 /// @param start  a fit to begin from, with its curvature; null: begins from 0.
 LogitFit fit_logit(const LogitProblem& problem, const LaneMask& mask, const LogitFit* start);
+/// Bytes that a fit takes besides its problem.
+std::uint64_t logit_fit_bytes(std::size_t n_feature);
 
 /// ln sum exp(score): over all keys, and over keys >= 1.
 struct LogPartitions {

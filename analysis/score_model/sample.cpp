@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
+#include "base/number_text.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
 #include "parallel.hpp"
@@ -128,6 +130,11 @@ Index TokenNumbers::number(TokenId token) const {
 }
 
 void FitSample::add(const PieceQueries& piece, std::size_t block, const TokenTraits& traits) {
+  constexpr std::size_t most_marks = std::numeric_limits<std::uint32_t>::max();
+  if (piece.marks.size() > most_marks - marks.size()) {
+    throw OptionError("--score-queries", "expected fewer queries: their keys have more than " +
+                                             grouped(most_marks) + " features");
+  }
   const auto mark_base = static_cast<std::uint32_t>(marks.size());
   const std::size_t first_of_piece = n_pair();
   for (const std::uint32_t end : piece.begin) begin.push_back(mark_base + end);

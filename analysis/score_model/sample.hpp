@@ -10,6 +10,9 @@
 /// their keys.
 namespace headscope {
 
+/// Marks of a pair, for estimates of memory: as many as text with all annotation has on average.
+inline constexpr std::uint64_t usual_marks = 3;
+
 /// Queries of one piece and the marks of their keys, as statistics keep them.
 struct PieceQueries {
   TokenIds tokens;             ///< of positions 0 to the last query
@@ -25,6 +28,9 @@ struct PieceQueries {
   /// Bytes, and back.
   std::string packed() const;
   static PieceQueries unpacked(const std::string& bytes);
+  /// Bytes of a pair in packed().
+  static constexpr std::uint64_t packed_pair_bytes =
+      sizeof(unsigned char) + usual_marks * sizeof(std::uint16_t);
 };
 
 /// `count` random positions >= 2 of a piece of `n_token` tokens, all if it has no more.
@@ -75,6 +81,10 @@ struct FitSample {
   std::vector<TokenIds> tokens = {};  ///< of each piece
 
   std::size_t n_pair() const { return begin.size() - 1; }
+  /// Bytes of a pair. Marks are kept in memory with room to grow.
+  static constexpr std::uint64_t pair_bytes = sizeof(std::uint32_t) +
+                                              2 * usual_marks * sizeof(std::uint16_t) +
+                                              n_numeric_feature * sizeof(float);
   /// Adds the queries of a piece.
   void add(const PieceQueries& piece, std::size_t block, const TokenTraits& traits);
 };

@@ -175,21 +175,20 @@ std::vector<ResultsGroup> ScoreModel::finish(const Statistics& statistics) const
   return {std::move(group)};
 }
 
-std::uint64_t score_memory(const RunShape& run) {
+std::uint64_t score_model_bytes(const RunShape& run) {
   const ModelConfig& config = run.config;
   const auto& options = run.settings.options<ScoreModelOptions>();
   constexpr std::size_t n_without_relations = 50;
   const std::size_t n_feature = n_without_relations + 2 * run.n_relation +
                                 (options.features.empty() ? 0 : most_user_features);
-  const std::uint64_t n_used = std::min(run.n_document, 2 * options.n_query);
+  const QuerySample::Half half = QuerySample::half((run.n_document + 1) / 2, options.n_query);
   const std::uint64_t n_query =
-      std::min<std::uint64_t>(options.n_query, (n_used + 1) / 2 * run.n_token);
+      half.n_document * std::min<std::uint64_t>(half.n_query, run.n_token);
   const std::uint64_t n_pair = 2 * n_query * (run.n_token / 2 + 1);
   const std::uint64_t n_head_total = run.n_head_total();
-  constexpr std::uint64_t packed = 1 + 3 * sizeof(std::uint16_t);  // of a pair
   const std::uint64_t statistics =
-      n_pair * packed + n_query * n_head_total * Statistics::row_bytes +
-      std::min<std::uint64_t>(n_used, n_document_block) * n_head_total * n_feature *
+      n_pair * PieceQueries::packed_pair_bytes + n_query * n_head_total * Statistics::row_bytes +
+      std::min<std::uint64_t>(2 * half.n_document, n_document_block) * n_head_total * n_feature *
           Statistics::sum_bytes +
       Statistics::sum_bytes * (config.d_vocab + config.n_layer * config.d_z());
   const std::uint64_t effects =
@@ -205,7 +204,7 @@ std::uint64_t score_memory(const RunShape& run) {
 
 RegisteredAnalysis score_model_analysis() {
   return registered<ScoreModel, ScoreModelOptions>(score_model_info, score_figures,
-                                                   score_presentation(), score_memory);
+                                                   score_presentation(), score_model_bytes);
 }
 
 }  // namespace headscope

@@ -11,8 +11,8 @@ struct ScoreModelOptions {
 
   void declare(OptionTable& option) {
     option(n_query, {"score-queries", "N",
-                     "number of queries, spread evenly over the documents, to fit models of "
-                     "attention scores; as many other queries test the models"});
+                     "number of queries, the same number of each document (rounded up), to fit "
+                     "models of attention scores; as many other queries test the models"});
     option(n_effect, {"score-effect-documents", "N",
                       "number of held-out documents on which heads run with attention from their "
                       "models; each document costs about four forward passes per head",

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "headscope/error.hpp"
+#include "score_model/collect.hpp"
 #include "score_model/sample.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
@@ -119,6 +120,17 @@ TEST(ScoreFeatures, SurviveBeingKeptAsBytes) {
   for (const std::size_t n_byte : {0, 4, 20}) {
     EXPECT_THROW(PieceQueries::unpacked(kept.packed().substr(0, n_byte)), Error) << n_byte;
   }
+}
+
+TEST(ScoreQueries, AreAsManyInEveryDocumentOfAHalfAndAtLeastThoseAskedFor) {
+  const auto half = [](std::uint64_t n_document, std::uint64_t n_wanted) {
+    const QuerySample::Half used = QuerySample::half(n_document, n_wanted);
+    return std::pair(used.n_document, used.n_query);
+  };
+  EXPECT_EQ(half(20, 4000), std::pair(20UL, 200UL));
+  EXPECT_EQ(half(3999, 4000), std::pair(3999UL, 2UL));
+  EXPECT_EQ(half(5000, 4000), std::pair(4000UL, 1UL));
+  EXPECT_EQ(half(0, 4000), std::pair(0UL, 0UL));
 }
 
 TEST(ScoreQueries, AreDrawnWithoutRepeatsFromTheThirdTokenOn) {

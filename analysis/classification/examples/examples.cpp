@@ -319,6 +319,11 @@ Index attended_token(const ExampleCase& example, const Matrix& pattern,
   return word == no_position ? no_position : words.tokens[word].front();
 }
 
+std::uint64_t example_bytes(const RunShape& run, std::size_t n_type) {
+  return std::min(n_example_document, (run.n_document + 1) / 2) * n_example_token(run.n_token) *
+         n_type * run.n_head_total() * Statistics::row_bytes;
+}
+
 void keep_example(const ExampleDocument& example, DocumentStatistics& statistics) {
   const auto keep = [&](const char* name, const std::vector<double>& values) {
     statistics.record(name, {values.size()}).values = values;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "classification/types/head_type.hpp"
-#include "headscope/statistics.hpp"
+#include "headscope/analysis.hpp"
 
 /// Sentences of the corpus in which a head does what its type says, and one in which it does not.
 ///
@@ -31,6 +31,10 @@ std::vector<ExampleCase> example_cases(const HeadTypeList& types, const ExampleS
 Index attended_token(const ExampleCase& example, const Matrix& pattern,
                      const std::vector<Index>& largest_key, const std::vector<Index>& largest_word,
                      const WordStructure& words);
+
+/// Bytes of the records of all documents that examples come from.
+/// @param n_type  types that examples are shown of: at most one case of each at a token.
+std::uint64_t example_bytes(const RunShape& run, std::size_t n_type);
 
 /// Keeps a document's text and cases.
 void keep_example(const ExampleDocument& example, DocumentStatistics& statistics);

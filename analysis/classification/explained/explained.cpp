@@ -287,18 +287,21 @@ std::unique_ptr<PieceObserver> Explanation::add_losses(const PlaceSource& source
   return std::make_unique<Losses>(*this, source, block, statistics);
 }
 
-std::uint64_t Explanation::memory(const ModelConfig& config, Index n_token, std::uint64_t n_label,
-                                  int n_thread, const Engines& engines) {
-  const std::uint64_t n = n_token, stream = config.d_z() * n * sizeof(float);
-  // Values and z of all layers; replaced z of one; a pattern per thread; keys; sums of means and
-  // losses.
-  constexpr std::uint64_t most_types = 4;  // of one head
-  return HeadAblation::bytes(config, n_token, n_thread, engines) +
-         (2 * config.n_layer + 3 * most_types) * stream +
-         static_cast<std::uint64_t>(n_thread) * n * n * sizeof(float) +
-         n_label * (2 * n * (sizeof(std::vector<Index>) + 4 * sizeof(Index)) +
-                    config.n_ctx * sizeof(double) +
-                    (n_block * n_explained_loss + 2 * config.n_ctx + 2) * Statistics::sum_bytes);
+std::uint64_t Explanation::bytes(const RunShape& run) {
+  const ModelConfig& config = run.config;
+  // More labels than a model's heads have on average, and more types than a layer's.
+  const std::uint64_t n_label = 3 * run.n_head_total(), most_types = 4;
+  const std::uint64_t n = run.n_token, n_thread = run.n_thread,
+                      z = config.d_z() * n * sizeof(float), pattern = n * n * sizeof(float);
+  // A label's place and its control have a list of keys for every query, with room to grow.
+  const std::uint64_t keys = 2 * n * (sizeof(std::vector<Index>) + 4 * sizeof(Index));
+  const std::uint64_t silent_row = config.n_ctx * sizeof(double),
+                      sums = n_block * n_explained_loss + 2 * config.n_ctx + 2;
+  const std::uint64_t of_label = keys + silent_row + sums * Statistics::sum_bytes;
+  // Values and z of all layers, three replaced z of each label of a layer, patterns, means of z.
+  return HeadAblation::bytes(config, n, run.n_thread, run.settings.engines) +
+         (2 * config.n_layer + 3 * most_types) * z + n_thread * pattern + n_label * of_label +
+         config.n_layer * config.d_z() * Statistics::sum_bytes;
 }
 
 std::set<Index> explained_sample(std::uint64_t n_document, std::uint64_t n_wanted,

@@ -56,9 +56,8 @@ class Explanation {
   std::unique_ptr<PieceObserver> add_losses(const PlaceSource& source, Index block,
                                             DocumentStatistics& statistics);
 
-  /// Bytes that it holds. @param n_label  labels of all heads.
-  static std::uint64_t memory(const ModelConfig& config, Index n_token, std::uint64_t n_label,
-                              int n_thread, const Engines& engines);
+  /// Bytes that it and its sums hold.
+  static std::uint64_t bytes(const RunShape& run);
 
  private:
   class Losses;

@@ -39,4 +39,10 @@ void CountingPass::add_first_patterns(const Piece& piece, DocumentStatistics& st
   forward_.run(std::span(piece.tokens).first(n_first), observers);
 }
 
+std::uint64_t CountingPass::bytes(const ModelConfig& config) {
+  const std::uint64_t pattern = n_variability_position * n_variability_position;
+  return Statistics::sum_bytes *
+         (config.d_vocab + n_variability_position + config.n_layer * config.n_head * pattern);
+}
+
 }  // namespace headscope

@@ -12,6 +12,8 @@ class CountingPass : public CorpusPass {
       : config_(model.config), forward_(model, compute) {}
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override;
+  /// Bytes of its sums.
+  static std::uint64_t bytes(const ModelConfig& config);
 
  private:
   void add_first_patterns(const Piece& piece, DocumentStatistics& statistics);

@@ -251,4 +251,22 @@ void PieceScores::observe_sentences(const Matrix& pattern, const std::vector<dou
   }
 }
 
+std::uint64_t PieceScores::bytes(const RunShape& run, std::size_t n_type) {
+  const std::uint64_t n_head_total = run.n_head_total(), square = run.n_token * run.n_token;
+  // Of head_sums, each with its weight.
+  const std::uint64_t of_head =
+      n_block * (n_head_score + 2 * n_offset + n_word_class + 2 + 2) + n_semantic_permutation;
+  const std::uint64_t references = n_block * n_coreference_rule * 2;
+  // Of each relation and direction: hits by head, arcs by offset and class, and all arcs.
+  const std::uint64_t n_test = 2 * run.n_relation;
+  const std::uint64_t relations = n_test * n_block * (n_head_total + n_relation_rule + 1);
+  const std::uint64_t paired = n_test * paired_bytes(n_relation_rule, n_head_total) +
+                               paired_bytes(n_coreference_rule, n_head_total);
+  const std::uint64_t word_attention = square * sizeof(double),
+                      token_similarity = square * sizeof(float);
+  return Statistics::sum_bytes * (2 * (of_head * n_head_total + references) + relations) + paired +
+         example_bytes(run, n_type) + CopyEffects::bytes(run.config, run.n_token) +
+         static_cast<std::uint64_t>(run.n_thread) * word_attention + token_similarity;
+}
+
 }  // namespace headscope

@@ -61,6 +61,8 @@ class PieceScores : public PieceObserver {
   bool wants_pattern(Index /*layer*/) const override { return true; }
   void observe_layer(const LayerView& view) override;
   void end(const PieceEnd& end) override;
+  /// Bytes that it and the statistics hold. @param n_type  types that examples are shown of.
+  static std::uint64_t bytes(const RunShape& run, std::size_t n_type);
 
  private:
   void add_baselines();

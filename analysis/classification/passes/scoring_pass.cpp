@@ -67,4 +67,9 @@ void ScoringPass::count_earlier_pieces(const Piece& piece) {
   }
 }
 
+std::uint64_t ScoringPass::bytes(const RunShape& run, std::size_t n_type) {
+  return PieceScores::bytes(run, n_type) +
+         LogitLens::bytes(run.config, run.n_token, run.n_thread, run.settings.engines.screening);
+}
+
 }  // namespace headscope

@@ -16,6 +16,8 @@ class ScoringPass : public CorpusPass {
               const LogitAttribution& attribution, const Statistics& earlier);
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override;
+  /// Bytes that it and its statistics hold. @param n_type  types that examples are shown of.
+  static std::uint64_t bytes(const RunShape& run, std::size_t n_type);
 
  private:
   /// Makes counts_ that of the document's earlier pieces; runs these again if a run was resumed

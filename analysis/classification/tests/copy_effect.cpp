@@ -83,7 +83,7 @@ std::array<Ratio, CopyEffects::n_kind> CopyEffects::effects(
   return result;
 }
 
-std::uint64_t CopyEffects::memory(const ModelConfig& config, Index n_token) {
+std::uint64_t CopyEffects::bytes(const ModelConfig& config, Index n_token) {
   const std::uint64_t width = std::max(config.d_model, config.d_z()), n = n_token;
   // Directions, the values' images of both and the repeated mean; predicted tokens; effects of
   // tokens and types; the sums and lowered keys of all layers.

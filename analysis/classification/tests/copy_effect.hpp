@@ -49,7 +49,7 @@ class CopyEffects {
   }
 
   /// Bytes that it holds.
-  static std::uint64_t memory(const ModelConfig& config, Index n_token);
+  static std::uint64_t bytes(const ModelConfig& config, Index n_token);
 
  private:
   const Model& model_;
