@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
+#include "run_output.hpp"
 #include "shared_options.hpp"
 #include "terminal.hpp"
 
@@ -23,6 +24,7 @@ class ConvertCommand : public Command {
   }
 
   void run(const std::string& /*command_line*/) override {
+    refuse_input_as_output(in_, out_);
     Model model = load_model(in_, {n_head_});
     const std::optional<TokenizerFiles> files =
         tokenizer_.empty() ? tokenizer_files_of(model) : read_tokenizer_files(tokenizer_);

@@ -86,6 +86,12 @@ void refuse_replacement(const std::string& path) {
                   "folder");
 }
 
+void refuse_input_as_output(const std::string& input, const std::string& output) {
+  std::error_code ignored;
+  if (!fs::equivalent(input, output, ignored)) return;
+  throw DataError(output, "", "is the model that is read; choose another file to write");
+}
+
 void announce_replacement(const std::string& path) {
   if (!holds_results(path)) return;
   std::cerr << Terminal::error().note("the results in " + one_line(path) + " will be replaced");

@@ -22,6 +22,9 @@ void check_output_folder(const std::string& path);
 /// @throws DataError if the folder holds the results of a run, or a report without results.
 void refuse_replacement(const std::string& path);
 
+/// @throws DataError if both are one file, which would be lost.
+void refuse_input_as_output(const std::string& input, const std::string& output);
+
 /// Says on stderr that the results in the folder will be replaced, if there are any.
 void announce_replacement(const std::string& path);
 

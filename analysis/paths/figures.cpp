@@ -189,6 +189,7 @@ Graph circuit_graph(const ResultsGroup& group, std::span<const CircuitEdge> edge
                       {"read by values", 2},
                       {"read by MLPs and logits", 7, false, true}};
   graph.switch_label = "Embeddings, MLPs and logits";
+  graph.plus_label = "the margin grows without it";
   std::vector<std::optional<std::size_t>> place(layout.n_node() + 1);
   const auto place_of = [&](std::size_t node) {
     if (!place[node]) {
@@ -235,19 +236,25 @@ std::optional<Figure> circuit_figure(const ResultsGroup& group, std::size_t task
   if (between.empty()) return std::nullopt;
   const auto drawn = between.first(std::min(between.size(), most_graph_edges));
   const bool in_bands = GraphLayout(group, drawn).in_bands();
+  const bool has_plus =
+      std::ranges::any_of(drawn, [](const CircuitEdge& edge) { return edge.change.value > 0; });
   return Figure{
       .name = "circuit_" + file_names(group.labels("task"))[task],
       .group = group.name,
       .title = "The circuit of " + task_name(group, task),
       .caption =
           "The edges between heads that matter, of those ablated exactly: without such an edge "
-          "alone the margin changes by at least 1 %, with q < 0.05; at most the 100 largest. " +
+          "alone the margin changes by at least " +
+          percent(least_circuit_share) + ", with q < 0.05; at most the " +
+          std::to_string(most_graph_edges) + " largest. " +
           std::string(in_bands ? "Each band is a layer, the first at the bottom, with those of its "
                                  "heads that have such an edge"
                                : "Layers from left to right") +
           ". Heads have the colour of their type, edges that of the port "
           "that reads; an edge to keys or values that heads share runs to each of them; an edge is "
-          "as wide as the margin changes without it." +
+          "as wide as the margin changes without it" +
+          std::string(has_plus ? "; a plus sign marks an edge without which the margin grows."
+                               : ".") +
           left_out_text(group, other_edges),
       .source = "Wang et al. 2022; Goldowsky-Dill et al. 2023",
       .content = circuit_graph(group, drawn, {other_edges.begin(), other_edges.end()}, types)};

@@ -1,9 +1,11 @@
 #include "score_model/lexical.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "compute/layer.hpp"
 #include "compute/ops.hpp"
+#include "compute/rotary.hpp"
 #include "parallel.hpp"
 
 namespace headscope {
@@ -92,7 +94,7 @@ void lexical_scores(const ModelConfig& config, Index layer, const LexicalLayer& 
       groups.emplace_back(piece, i);
     }
   }
-  parallel_for(groups.size(), [&](std::size_t group) {
+  parallel_for(groups.size(), Scratch(), [&](std::size_t group, Scratch& scratch) {
     const auto& [piece, begin] = groups[group];
     const std::vector<std::size_t>& queries = of_piece[piece];
     const std::size_t end = std::min(queries.size(), begin + queries_at_once);
@@ -111,6 +113,17 @@ void lexical_scores(const ModelConfig& config, Index layer, const LexicalLayer& 
       std::copy_n(of_layer.Q.colptr(numbers.number(token)) + first * d_head, d_head * n_lane,
                   Q.colptr(i - begin));
     }
+    // From one position, where LexicalStream left them, to that of each: a score depends on the
+    // distance alone.
+    std::vector<SequenceBatch::Sequence> places;
+    for (std::size_t i = begin; i < end; ++i) {
+      places.push_back(
+          {.first = i - begin, .count = 1, .prefix_count = sample.queries[queries[i]].query});
+    }
+    scratch.make_room();
+    turn(config, places, Turn::forward, Q, scratch);
+    const std::array<SequenceBatch::Sequence, 1> keys{{{.first = 0, .count = n_key}}};
+    turn(config, keys, Turn::forward, K, scratch);
     for (Index lane = 0; lane < n_lane; ++lane) {
       blas::multiply_serial(blas::ConstView(K).rows(lane * d_head, d_head), blas::Transpose::yes,
                             blas::ConstView(Q).rows(lane * d_head, d_head), blas::Transpose::no,

@@ -42,7 +42,8 @@ class LexicalStream {
   std::vector<Matrix> streams_;  // d_model x (first token, some tokens)
 };
 
-/// What up to eight heads of a layer score at every pair of the sample.
+/// What up to eight heads of a layer score at every pair of the sample, turned to the distance of
+/// the pair where positions are rotary.
 /// @param numbers  of the tokens in `of_layer`.
 /// @param first    the first head.
 /// @param scores   pair x n_logit_lane, overwritten; 0 for heads that the layer lacks.

@@ -9,8 +9,6 @@
 namespace headscope {
 namespace {
 
-constexpr double least_uniform = 0.01, least_weight = 0.02;
-
 /// Deviances explained of all heads from sums by block.
 class Deviances {
  public:

@@ -8,6 +8,10 @@ namespace headscope {
 /// A head attends by the family of largest gain whose interval lies above this.
 inline constexpr double least_family_gain = 0.02;
 
+/// Deviances explained have no value where KL from uniform is below least_uniform, in nats per
+/// query, nor beyond the sink where the mean weight of queries is below least_weight.
+inline constexpr double least_uniform = 0.01, least_weight = 0.02;
+
 /// KL(A'|uniform) per query, in nats, from which on a head may attend by the family `lexical`:
 /// twice what an untrained model has. There queries and keys are normal with variance 0.02^2
 /// d_model, by GPT-2's initialisation of the weights, so that scores q . k / sqrt(d_head) have the

@@ -1,6 +1,8 @@
 #include "score_model/variables.hpp"
 
+#include "base/number_text.hpp"
 #include "score_model/features.hpp"
+#include "score_model/score_results.hpp"
 
 namespace headscope {
 namespace {
@@ -24,6 +26,8 @@ VariableTable make_score_variables() {
       "A' is "
       "the attention to all keys but the first, scaled to sum to 1, A^' the model of it, and w the "
       "attention to these keys";
+  const std::string uniform = number_text(least_uniform, 2), weight = number_text(least_weight, 2),
+                    gain = number_text(least_family_gain, 2);
   return {
       {"feature_family", "feature", "1", "Family of the feature", headscope_definition, "", text},
       {"coefficient", "feature layer head", "logits",
@@ -43,12 +47,16 @@ VariableTable make_score_variables() {
        "the "
        "head's attention, A^ the model with the features of the step, fitted on even-numbered "
        "documents; no "
-       "value where KL(A|uniform) is below 0.01 nats per query, and at step label for heads "
-       "without a type",
+       "value where KL(A|uniform) is below " +
+           uniform +
+           " nats per query, and at step label for heads "
+           "without a type",
        logit_source, documents},
       {"deviance_explained_beyond_sink", "step layer head", "1",
-       beyond + "; no value where KL(A'|uniform) is below 0.01 nats per query or the mean of w "
-                "below 0.02",
+       beyond + "; no value where KL(A'|uniform) is below " + uniform +
+           " nats per query or the mean of w "
+           "below " +
+           weight,
        logit_source, documents},
       {"divergence_beyond_sink", "layer head", "nats",
        "KL(A'|uniform) per query: how far the head's attention beyond the first token is from "
@@ -58,11 +66,14 @@ VariableTable make_score_variables() {
        "deviance_explained_beyond_sink of the model with all features minus "
        "deviance_explained_beyond_sink of a model fitted without this family of features",
        headscope_definition, documents},
-      Declaration::flag("attends_by", "layer head", attends_by_meanings(),
-                        "The family with the largest family_gain among families whose interval of "
-                        "family_gain lies above 0.02; none if there is no such family. lexical "
-                        "only where divergence_beyond_sink is at least (0.02^2 d_model)^2 nats, "
-                        "twice that of an untrained model"),
+      Declaration::flag(
+          "attends_by", "layer head", attends_by_meanings(),
+          "The family with the largest family_gain among families whose interval of "
+          "family_gain lies above " +
+              gain +
+              "; none if there is no such family. lexical "
+              "only where divergence_beyond_sink is at least (0.02^2 d_model)^2 nats, "
+              "twice that of an untrained model"),
       Declaration::count("fitted_queries", "",
                          "Queries that models are fitted to, from even-numbered documents"),
       Declaration::count("judged_queries", "",
@@ -100,8 +111,8 @@ VariableTable make_score_variables() {
       Declaration::count("joint_documents", "",
                          "Documents of joint_loss; none of them is used for effect_explained"),
       {"attends_text", "layer head", "1",
-       "What the head attends by, in words: families whose interval of family_gain lies above "
-       "0.02 (lexical as in attends_by), and the features with the largest coefficient_pull",
+       "What the head attends by, in words: families whose interval of family_gain lies above " +
+           gain + " (lexical as in attends_by), and the features with the largest coefficient_pull",
        headscope_definition, "", text},
       Declaration::integer(
           "surprise_document", "layer head example",

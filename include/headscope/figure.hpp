@@ -152,6 +152,8 @@ struct Graph {
   /// Rows are bands that edges lead up through; else columns, through which they lead to the right.
   bool bands = false;
   std::string switch_label;  ///< of the switch that shows what `behind_switch` leaves out
+  /// In the key, what a plus sign on an edge of positive value means; empty: no edge has a sign.
+  std::string plus_label;
 
   /// Whether the edge, or one of its ends, is of a kind left out of the picture.
   bool is_behind_switch(const Edge& edge) const {

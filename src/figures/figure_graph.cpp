@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "base/number_text.hpp"
 #include "base/utf8.hpp"
@@ -20,6 +22,37 @@ constexpr double least_marked_radius = 6.5;
 constexpr std::size_t n_width = 6, n_curve_point = 13;
 // Rows below the first and above the last, where curves rise.
 constexpr double room_below = 0.6, room_above = 1.6;
+
+/// A place on the quadratic curve of an edge, `share` of the way from its first node.
+struct CurvePoint {
+  double column = 0, row = 0;
+};
+
+CurvePoint on_curve(const Graph& graph, const Graph::Edge& edge, double rise, double share) {
+  const Graph::Node &from = graph.nodes[edge.from], &to = graph.nodes[edge.to];
+  const double away = 2 * rise * share * (1 - share);
+  return {std::lerp(from.column, to.column, share) + (graph.bands ? away : 0),
+          std::lerp(from.row, to.row, share) + (graph.bands ? 0 : away)};
+}
+
+/// Whether the edge's curve stays within the picture and away from nodes that are not its ends.
+bool is_clear(const Graph& graph, const Graph::Edge& edge, double rise) {
+  const auto n_place =
+      static_cast<double>(graph.bands ? graph.column_labels.size() : graph.row_labels.size());
+  const double clearance = graph.bands ? 0.3 : 0.6;
+  const auto along = [&](const auto& place) { return graph.bands ? place.row : place.column; };
+  const auto across = [&](const auto& place) { return graph.bands ? place.column : place.row; };
+  const double start = along(graph.nodes[edge.from]), end = along(graph.nodes[edge.to]);
+  if (start == end) return true;
+  const double middle = across(on_curve(graph, edge, rise, 0.5));
+  if (middle < -0.5 || middle > n_place + (graph.bands ? -0.5 : 0.5)) return false;
+  return std::ranges::none_of(graph.nodes, [&](const Graph::Node& node) {
+    const double share = (along(node) - start) / (end - start);
+    if (share <= 0 || share >= 1) return false;
+    if (graph.node_kinds[node.kind].behind_switch && !graph.is_behind_switch(edge)) return false;
+    return std::abs(across(on_curve(graph, edge, rise, share)) - across(node)) < clearance;
+  });
+}
 
 void check_below(const std::string& what, std::size_t index, std::size_t count) {
   if (index < count) return;
@@ -112,6 +145,10 @@ class GraphWriter {
     return "widest: " + number_text(largest_, 2) + " " + graph_.value_title;
   }
 
+  bool has_signs() const {
+    return std::ranges::any_of(graph_.edges, [&](const auto& edge) { return has_sign(edge); });
+  }
+
   std::vector<std::string> key_names() const {
     std::vector<std::string> names;
     for (const auto* kinds : {&graph_.edge_kinds, &graph_.node_kinds}) {
@@ -120,6 +157,7 @@ class GraphWriter {
       }
     }
     names.push_back(width_name());
+    if (has_signs()) names.push_back(graph_.plus_label);
     return names;
   }
 
@@ -173,18 +211,14 @@ class GraphWriter {
     for (std::size_t e = 0; e < graph_.edges.size(); ++e) {
       const Graph::Edge& edge = graph_.edges[e];
       if (graph_.is_behind_switch(edge)) continue;
-      const Graph::Node &from = graph_.nodes[edge.from], &to = graph_.nodes[edge.to];
       const auto width = static_cast<std::size_t>(
           std::ceil(n_width * std::abs(edge.value) / std::max(largest_, 1e-300)));
       std::string& block = blocks[{std::max<std::size_t>(1, width), edge.kind}];
       if (block.empty()) block = "# " + one_line(graph_.edge_kinds[edge.kind].label) + "\n";
       for (std::size_t i = 0; i < n_curve_point; ++i) {
-        const double share = static_cast<double>(i) / (n_curve_point - 1),
-                     away = 2 * rises[e] * share * (1 - share);
-        block +=
-            gnuplot_number(std::lerp(from.column, to.column, share) + (graph_.bands ? away : 0)) +
-            ' ' + gnuplot_number(std::lerp(from.row, to.row, share) + (graph_.bands ? 0 : away)) +
-            '\n';
+        const CurvePoint point =
+            on_curve(graph_, edge, rises[e], static_cast<double>(i) / (n_curve_point - 1));
+        block += gnuplot_number(point.column) + ' ' + gnuplot_number(point.row) + '\n';
       }
       block += '\n';
     }
@@ -192,6 +226,29 @@ class GraphWriter {
       const double width = widest_line * static_cast<double>(place.first) / n_width;
       add(add_block(block) + "1:2 " + line(graph_.edge_kinds[place.second], width));
     }
+    add_signs(rises);
+  }
+
+  bool has_sign(const Graph::Edge& edge) const {
+    return !graph_.plus_label.empty() && edge.value > 0 && !graph_.is_behind_switch(edge);
+  }
+
+  /// Plus signs in the middle of edges of positive value.
+  void add_signs(const std::vector<double>& rises) {
+    std::string block;
+    for (std::size_t e = 0; e < graph_.edges.size(); ++e) {
+      if (!has_sign(graph_.edges[e])) continue;
+      const CurvePoint middle = on_curve(graph_, graph_.edges[e], rises[e], 0.5);
+      block += gnuplot_number(middle.column) + ' ' + gnuplot_number(middle.row) + '\n';
+    }
+    if (block.empty()) return;
+    const std::string data = add_block("# positive\n" + block) + "1:2 ";
+    add(data + "with points pointtype 7 pointsize 1.6 linecolor rgb 'white'");
+    add(data + plus_points());
+  }
+
+  static std::string plus_points() {
+    return "with points pointtype 1 pointsize 1 linewidth 2 linecolor rgb 'black'";
   }
 
   void add_nodes(double column_step) {
@@ -234,6 +291,7 @@ class GraphWriter {
     add("keyentry with lines linewidth " + number_text(widest_line, 2) + " linecolor rgb '" +
             std::string(grey) + "'",
         width_name());
+    if (has_signs()) add("keyentry " + plus_points(), graph_.plus_label);
   }
 
   const Graph& graph_;
@@ -249,14 +307,25 @@ class GraphWriter {
 }  // namespace
 
 std::vector<double> graph_rises(const Graph& graph) {
-  std::map<std::pair<std::size_t, std::size_t>, int> n_between;
+  const double step = graph.bands ? 0.15 : 0.6;
+  constexpr int most_steps = 6;
+  std::map<std::pair<std::size_t, std::size_t>, std::set<double>> used;  // by ends
   std::vector<double> rises;
   for (const Graph::Edge& edge : graph.edges) {
     const Graph::Node &from = graph.nodes[edge.from], &to = graph.nodes[edge.to];
-    const int n_before = n_between[{edge.from, edge.to}]++;
-    rises.push_back(graph.bands
-                        ? std::min(0.6, 0.1 + 0.05 * (to.row - from.row)) - 0.15 * n_before
-                        : std::min(3.0, 0.5 + 0.25 * (to.column - from.column)) - 0.6 * n_before);
+    const double usual = graph.bands ? std::min(0.6, 0.1 + 0.05 * (to.row - from.row))
+                                     : std::min(3.0, 0.5 + 0.25 * (to.column - from.column));
+    std::set<double>& of_ends = used[{edge.from, edge.to}];
+    // Of those that no edge with the same ends has, the nearest to the usual one that is clear.
+    std::optional<double> first, clear;
+    for (int i = 0; i <= 2 * most_steps && !clear; ++i) {
+      const double rise = usual + step * (i % 2 == 1 ? -(i + 1) / 2 : i / 2);
+      if (of_ends.contains(rise)) continue;
+      if (!first) first = rise;
+      if (is_clear(graph, edge, rise)) clear = rise;
+    }
+    rises.push_back(clear.value_or(first.value_or(usual)));
+    of_ends.insert(rises.back());
   }
   return rises;
 }

@@ -189,7 +189,7 @@ FigureScript graph_script(const Figure& figure, const Graph& graph);
 
 /// By edge, how far the control point of its quadratic curve lies from the middle of its ends: in
 /// rows upwards, or with `Graph::bands` in columns to the right. Edges between the same nodes get
-/// different values.
+/// different values. Curves stay clear of other nodes where a moderate bend allows it.
 std::vector<double> graph_rises(const Graph& graph);
 
 }  // namespace headscope

@@ -268,5 +268,45 @@ TEST(GraphFigure, EdgesOnTheSwitchHaveAnEndOrAKindOnIt) {
   EXPECT_THAT(behind_switch, testing::ElementsAre(false, false, true, true));
 }
 
+/// Three heads of successive layers, and an edge from the first to the last.
+Graph graph_past_a_head() {
+  Graph graph;
+  graph.column_title = "layer";
+  graph.row_title = "head";
+  graph.value_title = "nats";
+  graph.column_labels = graph.row_labels = {"0", "1", "2"};
+  graph.node_kinds = {{"head", 1}};
+  graph.edge_kinds = {{"read by keys", 0}};
+  graph.nodes = {{"L0H2", "2", 0, 2}, {"L1H2", "2", 1, 2}, {"L2H1", "1", 2, 1}};
+  graph.edges = {{0, 2, 0, -1.0}};
+  return graph;
+}
+
+TEST(GraphFigure, EdgesPassHeadsBetweenTheirEnds) {
+  Graph graph = graph_past_a_head();
+  const auto row_in_the_middle = [&] { return 1.5 + graph_rises(graph).front() / 2; };
+  EXPECT_GT(std::abs(row_in_the_middle() - 2), 0.5);
+  graph.nodes[1].row = 1;
+  EXPECT_GT(std::abs(row_in_the_middle() - 1), 0.5);
+}
+
+TEST(GraphFigure, EdgesOfPositiveValueHaveAPlusSignIfTheKeyExplainsIt) {
+  Graph graph = graph_past_a_head();
+  graph.edges = {{0, 2, 0, -1.0}, {0, 1, 0, 0.5}, {1, 2, 0, 0.25}};
+  const auto n_plus = [&] {
+    const test::TemporaryDirectory folder;
+    const std::string svg =
+        write_figure({"signs", "g", "", "", "", graph}, folder.path(), {"svg"}).svg;
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = svg.find("href='#gpPt0'", at)) != std::string::npos; ++at) ++n;
+    return n;
+  };
+  EXPECT_EQ(n_plus(), 0U);
+  graph.plus_label = "grows without it";
+  EXPECT_EQ(n_plus(), 3U) << "two edges and the key";
+  for (Graph::Edge& edge : graph.edges) edge.value = -1;
+  EXPECT_EQ(n_plus(), 0U);
+}
+
 }  // namespace
 }  // namespace headscope

@@ -40,6 +40,21 @@ TEST(CommandLine, HelpGoesToStandardOutput) {
   }
 }
 
+TEST(CommandLine, NoModelIsOverwrittenByWhatIsMadeOfIt) {
+  const TemporaryDirectory folder;
+  const std::string model = folder.file("model.h5");
+  fs::copy_file(std::string(HEADSCOPE_PROJECT_DIR) + "/data/planted-model.h5", model);
+  const std::string before = test::read_file(model);
+  for (const Words& arguments :
+       {Words{"prune", model, model, "--heads", "L0H0"}, Words{"convert", model, model}}) {
+    const Finished finished = run_headscope(arguments);
+    EXPECT_EQ(finished.exit_status, 1);
+    EXPECT_THAT(finished.err,
+                HasSubstr("model.h5: is the model that is read; choose another file to write"));
+    EXPECT_EQ(test::read_file(model), before);
+  }
+}
+
 TEST(CommandLine, HelpGivesEachDefaultOnce) {
   const std::string help = run_headscope({"run", "--help"}).out;
   EXPECT_THAT(help, HasSubstr("\n  -o, --output DIR\n"));

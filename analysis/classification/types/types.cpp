@@ -194,11 +194,13 @@ void add_types(const MeasuredTypes& types, const Measured& measured, ResultsGrou
 
 std::vector<std::string> label_features(const ResultsGroup& group) {
   const std::vector<std::string>& features = group.texts("type_features");
+  const std::vector<double>& has_type = group.values("type").values;
   const std::size_t n_head_total = group.values("primary").size();
   std::vector<std::string> by_head(n_head_total);
   for (std::size_t i = 0; i < features.size(); ++i) {
     std::string& of_head = by_head[i % n_head_total];
-    if (!features[i].empty()) of_head += (of_head.empty() ? "" : " ") + features[i];
+    if (has_type[i] == 1 && of_head.empty()) of_head = "sink";
+    if (!features[i].empty()) of_head += " " + features[i];
   }
   return by_head;
 }
