@@ -173,8 +173,9 @@ RunOptions::RunOptions() {
          "", process});
   table(files.resume,
         {"resume", "",
-         "continue an interrupted run in the same folder; its options need not be given again", "",
-         process});
+         "continue an interrupted run in the same folder; give none of its options again, or all "
+         "of them",
+         "", process});
   table(force, {"force", "", "replace the results of a finished run in the folder", "", process});
   table(files.mixed,
         {"mixed", "",

@@ -153,8 +153,8 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
   const Index n_bos = options.prepend_bos ? 1 : 0,
               n_before = n_bos + (tokenizer != nullptr ? tokenizer->most_space_tokens() : 0);
   if (options.max_tokens <= n_before) {
-    throw OptionError("max_tokens", "expected at least " + std::to_string(n_before + 1) + ", got " +
-                                        std::to_string(options.max_tokens));
+    throw OptionError("--context", "expected at least " + std::to_string(n_before + 1) + ", got " +
+                                       std::to_string(options.max_tokens));
   }
   if (options.prepend_bos && tokenizer != nullptr) tokenizer->first_token();
   const std::uint64_t limit =

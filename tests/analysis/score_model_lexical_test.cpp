@@ -1,10 +1,9 @@
-#include "score_model/lexical.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "induction.hpp"
+#include "score_model/lexical.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -37,8 +36,7 @@ TEST(LexicalScores, OfLayer0AreTheModelsScoresWherePositionsAreRotary) {
           return scores[(query.first_pair + key - 1) * n_logit_lane + head];
         };
         for (Index key = 2; key <= query.query; ++key) {
-          const double in_context =
-              std::log(pattern(key, query.query) / pattern(1, query.query));
+          const double in_context = std::log(pattern(key, query.query) / pattern(1, query.query));
           EXPECT_NEAR(score(key) - score(1), in_context, 2e-4) << "head " << head << " key " << key;
         }
       }

@@ -377,7 +377,7 @@ TEST_F(CorpusTest, UnfitFilesAreNamed) {
   EXPECT_EQ(error_of(treebank), treebank + ":3: expected 10 tab-separated columns, got 2");
   CorpusOptions options;
   options.max_tokens = 1;
-  EXPECT_EQ(error_of(binary, options), "max_tokens: expected at least 2, got 1");
+  EXPECT_EQ(error_of(binary, options), "--context: expected at least 2, got 1");
 }
 
 TEST_F(CorpusTest, EndOfTextEndsADocumentOfPlainTextUnlessItIsTakenLiterally) {
