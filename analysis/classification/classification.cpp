@@ -52,12 +52,10 @@ class Classification : public CorpusAnalysis {
     return pass_->begin_piece(piece, statistics);
   }
   PieceCost piece_cost(int pass, std::uint64_t document) const override;
-  /// From the third pass on `label_features`: the features of score_model that a head's types name,
-  /// separated by blanks.
+  /// From the third pass on `label_features`.
   HeadTexts head_texts_before(int pass, const Statistics& earlier) const override {
     if (pass < 2) return {};
-    // No feature depends on an interval.
-    return {{"label_features", label_features(results(earlier, 0))}};
+    return {{"label_features", label_features(results(earlier, context_.settings.n_bootstrap))}};
   }
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
   ControlValues control_values(const Statistics& statistics) const override {
