@@ -17,6 +17,8 @@ foreach(package IN LISTS packages)
   run(dpkg-deb --extract ${package} ${WORK_DIR}/root)
 endforeach()
 set(prefix ${WORK_DIR}/root/usr)
+# The package finds its data without it.
+unset(ENV{HEADSCOPE_DATA})
 run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR}/build -G ${GENERATOR}
   -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=${prefix})
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
