@@ -289,7 +289,7 @@ std::unique_ptr<PieceObserver> Explanation::add_losses(const PlaceSource& source
 
 std::uint64_t Explanation::bytes(const RunShape& run) {
   const ModelConfig& config = run.config;
-  // More labels than a model's heads have on average, and more types than a layer's.
+  // A head has at most 3 labels on average, and one head at most 4.
   const std::uint64_t n_label = 3 * run.n_head_total(), most_types = 4;
   const std::uint64_t n = run.n_token, n_thread = run.n_thread,
                       z = config.d_z() * n * sizeof(float), pattern = n * n * sizeof(float);
@@ -298,7 +298,7 @@ std::uint64_t Explanation::bytes(const RunShape& run) {
   const std::uint64_t silent_row = config.n_ctx * sizeof(double),
                       sums = n_block * n_explained_loss + 2 * config.n_ctx + 2;
   const std::uint64_t of_label = keys + silent_row + sums * Statistics::sum_bytes;
-  // Values and z of all layers, three replaced z of each label of a layer, patterns, means of z.
+  // Values and z of all layers, three replaced z of each label of a head, patterns, means of z.
   return HeadAblation::bytes(config, n, run.n_thread, run.settings.engines) +
          (2 * config.n_layer + 3 * most_types) * z + n_thread * pattern + n_label * of_label +
          config.n_layer * config.d_z() * Statistics::sum_bytes;
