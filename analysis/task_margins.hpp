@@ -25,6 +25,9 @@ std::size_t block_of(const Task& task, const PairBatch& batch, std::size_t i);
 void add_margins(const Task& task, const PairBatch& batch, const std::vector<double>& margins,
                  DocumentStatistics& statistics);
 
+/// What the interval of TaskMeans::accuracy rests on.
+inline constexpr const char* accuracy_interval = "pairs counted, the score interval of Wilson 1927";
+
 /// Of all pairs of a task, with intervals over resampled pairs; without pairs no value.
 struct TaskMeans {
   double n_pair = 0;

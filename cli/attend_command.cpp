@@ -4,6 +4,7 @@
 #include "attend/sentence.hpp"
 #include "attention_patterns/attention_patterns.hpp"
 #include "base/label_text.hpp"
+#include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "commands.hpp"
@@ -66,10 +67,17 @@ Piece read_sentence(const std::string& text, bool prepend_bos, const Model& mode
   return piece;
 }
 
-/// The first token of a word that is to follow a text; a word is written after a blank.
+/// The first token of a word that is to follow a text; a word is written after a blank. Warns of a
+/// word of several tokens.
 std::optional<TokenId> first_token(const Tokenizer& tokenizer, const std::string& word) {
   if (word.empty()) return std::nullopt;
-  return tokenizer.encode((utf8::is_word_byte(word[0]) ? " " : "") + word).ids.front();
+  const TokenIds ids = tokenizer.encode((utf8::is_word_byte(word[0]) ? " " : "") + word).ids;
+  if (ids.size() > 1) {
+    std::cerr << Terminal::error().warning(
+        "--next: \"" + word + "\" is " + count_text(ids.size(), "token") +
+        "; the page is about the first, \"" + tokenizer.decode(ids.front()) + "\"");
+  }
+  return ids.front();
 }
 
 class AttendCommand : public Command {

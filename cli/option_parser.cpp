@@ -151,6 +151,9 @@ bool parse_options(const std::string& command, const std::vector<std::string>& a
   } catch (const po::unknown_option& error) {
     throw UsageError(error.what() +
                      suggestion(error.get_option_name(), typed_names(with_help(options))));
+  } catch (const po::too_many_positional_options_error&) {
+    throw UsageError(command + ": expected fewer arguments; usage: headscope " +
+                     usage_text(command, options));
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }

@@ -94,6 +94,7 @@ void check_relations(const Corpus& corpus, const std::string& paths,
 /// `; fewer analyses or fewer than 90 relations take less`
 std::string less_memory_text(const RunShape& run,
                              const std::vector<const RegisteredAnalysis*>& analyses) {
+  if (analyses.empty()) return "; the analyses, counted after the model is read, take more";
   std::vector<std::string> fewer;
   if (analyses.size() > 1) fewer.emplace_back("fewer analyses");
   if (run.n_relation > n_universal_relation) {

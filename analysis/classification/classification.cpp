@@ -53,9 +53,9 @@ class Classification : public CorpusAnalysis {
   }
   PieceCost piece_cost(int pass, std::uint64_t document) const override;
   /// From the third pass on `label_features`.
-  HeadTexts head_texts_before(int pass, const Statistics& earlier) const override {
+  HeadTexts head_texts_before(int pass, const Statistics& earlier) override {
     if (pass < 2) return {};
-    return {{"label_features", label_features(results(earlier, context_.settings.n_bootstrap))}};
+    return {{"label_features", label_features(typed(earlier))}};
   }
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
   ControlValues control_values(const Statistics& statistics) const override {
@@ -79,6 +79,8 @@ class Classification : public CorpusAnalysis {
   }
   /// From the sums of the first two passes.
   ResultsGroup results(const Statistics& statistics, std::size_t n_bootstrap) const;
+  /// The same before controls are known, computed once. @param earlier  with those two passes.
+  const ResultsGroup& typed(const Statistics& earlier);
   TokenId first_token() const { return induction_first_token(context_.model, context_.corpus); }
   const ClassificationOptions& options() const {
     return context_.settings.options<ClassificationOptions>();
@@ -90,6 +92,7 @@ class Classification : public CorpusAnalysis {
   std::set<Index> explained_documents_;
   PermutedScores permuted_;                   // empty during the passes
   std::vector<ControlValues> untrained_;      // empty during the passes
+  std::optional<ResultsGroup> typed_;         // from the third pass on
   std::unique_ptr<Explanation> explanation_;  // of the third and fourth pass
   std::unique_ptr<CorpusPass> pass_;
 };
@@ -120,8 +123,7 @@ void Classification::begin_pass(int pass, const Statistics& earlier) {
   } else {
     // Both passes explain the types of the second; a resumed run may begin with the last.
     if (!explanation_) {
-      explanation_ = std::make_unique<Explanation>(context_.model, types_,
-                                                   results(earlier, context_.settings.n_bootstrap));
+      explanation_ = std::make_unique<Explanation>(context_.model, types_, typed(earlier));
     }
     if (pass == 3) {
       explanation_->begin_losses(earlier, context_.compute, context_.settings.ablation(0));
@@ -155,6 +157,11 @@ ResultsGroup Classification::results(const Statistics& statistics, std::size_t n
   return classification_results(types_, statistics, induction(), context_.model.config.pruned_heads,
                                 n_bootstrap, context_.settings.seed, options().offset_alone(),
                                 permuted_);
+}
+
+const ResultsGroup& Classification::typed(const Statistics& earlier) {
+  if (!typed_) typed_ = results(earlier, context_.settings.n_bootstrap);
+  return *typed_;
 }
 
 std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) const {

@@ -82,6 +82,17 @@ double correlation_of(const HeadEdges& edges) {
   return spearman(edges.composition, edges.effect);
 }
 
+/// The correlation with an interval as wide as relabelled heads spread: `found` less how far each
+/// of their correlations lies above `chance`, their mean.
+Estimate relabelling_estimate(double found, double chance,
+                              const std::vector<double>& of_relabelled) {
+  std::vector<double> samples;
+  for (const double correlation : of_relabelled) samples.push_back(found - (correlation - chance));
+  Estimate estimate = within(percentile_estimate(found, std::move(samples)), -1, 1);
+  estimate.resamples.clear();
+  return estimate;
+}
+
 }  // namespace
 
 void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisSettings& settings,
@@ -89,7 +100,8 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   if (!all.has("circuits") || !all.group("circuits").has("composition")) return;
   const Array& composition = all.group("circuits").variable("composition").values;
   const std::size_t n_task = group.dimension("task").size();
-  Array correlation({n_task, n_kind}, std::nan("")), p = correlation;
+  std::vector<Estimate> correlation(n_task * n_kind);
+  Array p({n_task, n_kind}, std::nan("")), chance_correlation = p;
   const std::vector<std::string> kinds{"queries", "keys", "values"};
   std::vector<std::vector<double>> counted(n_kind);  // correlations by kind
   double sum = 0, largest = -2;
@@ -106,7 +118,7 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
     for (std::size_t kind = 0; kind < n_kind; ++kind) {
       const double found =
           correlation_of(head_edges(composition, effects, kind, graph, same_labels(graph)));
-      correlation(task, kind) = found;
+      correlation[task * n_kind + kind].value = found;
       if (std::isnan(found)) continue;
       const bool counts = group.values("can_do")(task) == 1;
       if (counts) {
@@ -119,19 +131,25 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
         largest_on = task_name(group, task) + " by " + kinds[kind];
       }
       std::uint64_t n_as_large = 0;
+      std::vector<double> of_relabelled;
       for (std::uint64_t i = 0; i < settings.n_bootstrap; ++i) {
         const double permuted =
             correlation_of(head_edges(composition, effects, kind, graph, labels[i]));
         n_as_large += permuted >= found ? 1 : 0;
+        of_relabelled.push_back(permuted);
         if (counts) chance[i] += permuted;
       }
       if (settings.n_bootstrap >= least_resamples) {
         p(task, kind) =
             static_cast<double>(n_as_large + 1) / static_cast<double>(settings.n_bootstrap + 1);
+        chance_correlation(task, kind) = mean_of_numbers(of_relabelled);
+        correlation[task * n_kind + kind] =
+            relabelling_estimate(found, chance_correlation(task, kind), of_relabelled);
       }
     }
   }
   group.add(path_variables["composition_correlation"], correlation);
+  group.add(path_variables["composition_correlation_chance"], chance_correlation);
   group.add(path_variables["composition_correlation_p"], p);
 
   Claim claim;

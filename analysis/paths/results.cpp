@@ -8,6 +8,7 @@
 #include "paths/exact_values.hpp"
 #include "paths/paths.hpp"
 #include "paths/sums.hpp"
+#include "task_margins.hpp"
 
 namespace headscope {
 namespace {
@@ -33,8 +34,7 @@ const VariableTable path_variables{
     Declaration::count("n_pair_exact", "task",
                        "pairs, spread evenly over the task, on which edges are ablated exactly and "
                        "circuits are run"),
-    {"accuracy", "task", "1", "share of pairs with a margin above 0",
-     std::string(warstadt) + "; interval: Wilson 1927", by_pairs},
+    {"accuracy", "task", "1", "share of pairs with a margin above 0", warstadt, accuracy_interval},
     {"margin", "task", "nats per pair",
      "mean over pairs of the log probability of the good side minus that of the bad side", warstadt,
      by_pairs},
@@ -123,8 +123,13 @@ const VariableTable path_variables{
     {"composition_correlation", "task kind", "1",
      "Spearman's rank correlation between composition in the weights (circuits/composition) and "
      "|edge_integrated|, over edges from a head to the queries, keys or values of a head in a "
-     "later layer",
-     "Elhage et al. 2021; Hanna et al. 2024"},
+     "later layer; the interval is as wide as the correlations with heads relabelled spread about "
+     "their mean (composition_correlation_chance), so it holds that mean where the edges follow "
+     "the weights no more than relabelled ones",
+     "Elhage et al. 2021; Hanna et al. 2024", "heads relabelled within layers"},
+    {"composition_correlation_chance", "task kind", "1",
+     "mean of the correlation over random permutations of the heads within each layer, applied to "
+     "the weights alone; it differs from 0 where layers differ"},
     {"composition_correlation_p", "task kind", "probability",
      "one-sided p-value of composition_correlation: share of random permutations of the heads "
      "within each layer, applied to the weights alone, whose correlation is at least as large"},

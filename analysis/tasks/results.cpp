@@ -6,6 +6,7 @@
 
 #include "base/number_text.hpp"
 #include "report_text.hpp"
+#include "task_margins.hpp"
 #include "tasks/values.hpp"
 
 namespace headscope {
@@ -33,8 +34,7 @@ const VariableTable task_variables{
     {"relation", "task", "1",
      "the Universal Dependencies relation that the task is about, as the task file states; empty: "
      "none"},
-    {"accuracy", "task", "1", "share of pairs with a margin above 0",
-     std::string(warstadt) + "; interval: Wilson 1927", by_pairs},
+    {"accuracy", "task", "1", "share of pairs with a margin above 0", warstadt, accuracy_interval},
     {"margin", "task", "nats per pair",
      "log probability of the good side minus log probability of the bad side, each summed over the "
      "tokens after <|endoftext|>; mean over pairs; tokens that both sides begin with cancel",

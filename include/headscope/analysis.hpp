@@ -181,9 +181,7 @@ class CorpusAnalysis : public Analysis {
   /// What this analysis knows of heads before its pass, for the other analyses of the run.
   /// @param pass     of this analysis, about to begin; n_pass() if `finish` is next.
   /// @param earlier  as in begin_pass.
-  virtual HeadTexts head_texts_before(int /*pass*/, const Statistics& /*earlier*/) const {
-    return {};
-  }
+  virtual HeadTexts head_texts_before(int /*pass*/, const Statistics& /*earlier*/) { return {}; }
   /// Called before begin_pass and before finish, with what all analyses of the run tell.
   virtual void use_head_texts(const HeadTexts& /*told*/) {}
 

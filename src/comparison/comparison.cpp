@@ -99,9 +99,8 @@ void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_
   const Variable* const first = by_run.front().variable;
   if (first == nullptr || !first->interval) return;
   Variable difference = differences(*all, by_run, paired_runs(runs, *first));
-  // `mean_abs_cosine_difference` is a measure itself: the model less its untrained controls.
-  if (difference.interval && !all_measures.contains(difference.name))
-    group.add(std::move(difference));
+  difference.name = all->name + difference_suffix(all->name, all_measures);
+  if (difference.interval) group.add(std::move(difference));
 }
 
 void add_measures(const std::vector<ComparedRun>& runs,

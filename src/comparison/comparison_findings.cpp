@@ -61,16 +61,15 @@ std::string change_of(const std::string& measure, const Estimate& first, const E
 std::string measures_line(const ResultsGroup& group, const std::vector<Measure>& measures) {
   const std::vector<std::string>& runs = group.labels("run");
   std::vector<std::vector<std::string>> changes(runs.size());
+  std::set<std::string> names;
+  for (const Measure& measure : measures) names.insert(measure.variable);
   bool has_interval = false;
   for (const Measure& measure : measures) {
     const Variable* const measured = group.find(measure.variable);
     if (measured == nullptr || !measured->interval) continue;
     const Variable& variable = *measured;
-    const std::string suffix = "_difference";
-    const bool is_other_measure =
-        std::ranges::count(measures, measure.variable + suffix, &Measure::variable) > 0;
     const Variable* const differences =
-        is_other_measure ? nullptr : with_suffix(group, variable, suffix);
+        with_suffix(group, variable, difference_suffix(measure.variable, names));
     for (const ComparedSlice& slice : compared_slices(group, variable)) {
       const Estimate first = variable.estimate(slice.at[0][0]);
       for (std::size_t run = 1; run < runs.size(); ++run) {
@@ -250,6 +249,10 @@ const Variable* with_suffix(const ResultsGroup& group, const Variable& variable,
   const bool is_alike = found != nullptr && found->type != Variable::Type::text &&
                         found->dimensions == variable.dimensions;
   return is_alike ? found : nullptr;
+}
+
+std::string difference_suffix(const std::string& measure, const std::set<std::string>& measures) {
+  return measures.contains(measure + "_difference") ? "_difference_from_first" : "_difference";
 }
 
 const Variable* type_transition_of(const ResultsGroup& group) {

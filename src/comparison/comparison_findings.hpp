@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Vari
 /// `variable_suffix`, if the comparison has it along the variable's dimensions; else null.
 const Variable* with_suffix(const ResultsGroup& group, const Variable& variable,
                             const std::string& suffix);
+/// The suffix of a measure's difference from the first run. `_difference` may be taken by another
+/// measure: `mean_abs_cosine_difference` is the model less its untrained controls.
+std::string difference_suffix(const std::string& measure, const std::set<std::string>& measures);
 /// The variable type_transition (run x type_from x type_to); null if the comparison lacks it.
 const Variable* type_transition_of(const ResultsGroup& group);
 

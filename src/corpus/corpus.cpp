@@ -70,8 +70,15 @@ std::vector<std::string> files_of(const std::string& path, std::vector<CorpusFol
   return files;
 }
 
-/// Refuses files of other programs by their first bytes.
-void check_is_no_document(const std::string& path) {
+/// Refuses files of other programs by their names or first bytes.
+void check_is_text(const std::string& path) {
+  static constexpr std::array<std::string_view, 8> tables_and_markup{
+      ".csv", ".html", ".json", ".jsonl", ".ndjson", ".parquet", ".tsv", ".xml"};
+  if (const std::string extension = extension_of(path);
+      std::ranges::count(tables_and_markup, extension) > 0) {
+    throw DataError(path, "",
+                    "expected plain text, CoNLL-U or token ids, got a file named " + extension);
+  }
   struct Signature {
     std::string_view begin, name;
   };
@@ -110,7 +117,7 @@ void check_conllu(const std::string& path, const CorpusContext& context) {
 
 std::unique_ptr<CorpusFile> open_file(const std::string& path, const CorpusContext& context) {
   const std::string extension = extension_of(path);
-  check_is_no_document(path);
+  check_is_text(path);
   if (extension == ".h5" || hdf5::InputFile::recognises(path)) {
     return open_token_ids(path, context);
   }
@@ -160,8 +167,12 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
   const std::uint64_t limit =
       options.max_documents > 0 ? options.max_documents : std::numeric_limits<std::uint64_t>::max();
   Sha256 hash;
+  std::set<fs::path> read;
   for (const std::string& path : paths) {
     for (const std::string& file : files_of(path, data_->folders)) {
+      if (!read.insert(fs::canonical(file)).second) {
+        throw DataError(file, "", "expected once in a corpus, got twice");
+      }
       const std::uint64_t room = limit - data_->n_document;
       auto opened = FileVersion(file).during([&]() -> std::unique_ptr<CorpusFile> {
         hash.add_file(file);

@@ -664,17 +664,22 @@ ResultsGroup composition_of_random_heads(std::uint64_t seed, bool related, Index
 TEST(PathsComposition, FindsNothingMoreOftenThanItSaysWhereThereIsNothing) {
   constexpr std::size_t n_trial = 150;
   for (const Index n_kv_head : {Index{4}, Index{2}}) {
-    std::size_t n_small = 0, n_holds = 0, n_not = 0;
+    std::size_t n_small = 0, n_holds = 0, n_not = 0, n_off_chance = 0;
     for (std::size_t trial = 0; trial < n_trial; ++trial) {
       const ResultsGroup group = composition_of_random_heads(1000 + trial, false, n_kv_head);
       n_small += group.variable("composition_correlation_p").values(0) <= 0.05 ? 1 : 0;
       n_holds += group.claims[0].verdict == Verdict::holds ? 1 : 0;
       n_not += group.claims[0].verdict == Verdict::does_not_hold ? 1 : 0;
+      const Estimate found = group.variable("composition_correlation").estimate(0);
+      const double chance = group.values("composition_correlation_chance")(0);
+      n_off_chance += chance < found.low || chance > found.high ? 1 : 0;
     }
     // Nominal: 7.5, 3.75 and 3.75, with standard deviations of 2.7, 1.9 and 1.9.
     EXPECT_LE(n_small, 16U);
     EXPECT_LE(n_holds, 10U);
     EXPECT_LE(n_not, 10U);
+    EXPECT_GE(n_off_chance, 1U);
+    EXPECT_LE(n_off_chance, 16U);
   }
 }
 
@@ -683,6 +688,9 @@ TEST(PathsComposition, IsFoundWhereEffectsFollowTheWeights) {
   for (std::size_t kind = 0; kind < 3; ++kind) {
     EXPECT_NEAR(group.variable("composition_correlation").values(kind), 1, test::double_rounding);
     EXPECT_NEAR(group.variable("composition_correlation_p").values(kind), 1.0 / 101, 1e-12);
+    const Estimate found = group.variable("composition_correlation").estimate(kind);
+    EXPECT_LT(group.values("composition_correlation_chance")(kind), found.low);
+    EXPECT_LE(found.high, 1);
   }
   EXPECT_EQ(group.claims[0].verdict, Verdict::holds);
 }

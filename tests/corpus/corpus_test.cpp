@@ -425,6 +425,24 @@ TEST_F(CorpusTest, FilesOfOtherProgramsAreCalledByTheirKind) {
   }
 }
 
+TEST_F(CorpusTest, TablesAndMarkupAreNotReadAsProse) {
+  for (const char* name : {"a.jsonl", "a.csv", "a.html"}) {
+    const std::string path = write(name, "{\"text\": \"a cat\"}\n");
+    EXPECT_EQ(error_of(path), path +
+                                  ": expected plain text, CoNLL-U or token ids, got a file named " +
+                                  std::filesystem::path(name).extension().string());
+  }
+}
+
+TEST_F(CorpusTest, AFileIsReadOnce) {
+  const std::string path = write("a.txt", "a cat\n");
+  const std::string same = std::filesystem::path(path).parent_path() / "." / "a.txt";
+  EXPECT_EQ(test::message_of([&] {
+              Corpus({path, same}, &test::small_tokenizer(), {});
+            }),
+            same + ": expected once in a corpus, got twice");
+}
+
 TEST_F(CorpusTest, TreebanksHoldWhatAPlainCountFinds) {
   if (!std::filesystem::exists(test::shared_data)) GTEST_SKIP() << "../shared is absent";
   const Tokenizer gpt2 = Tokenizer::from_directory(test::shared_data + "/tokenizer");

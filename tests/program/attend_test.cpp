@@ -52,6 +52,19 @@ TEST(Attend, PrintsALinePerKindAndThePath) {
   EXPECT_THAT(finished.out, testing::EndsWith("\n" + page + "\n"));
 }
 
+TEST(Attend, SaysThatANextWordOfSeveralTokensIsReadAsItsFirst) {
+  const TemporaryDirectory folder;
+  const Finished finished = run_headscope(
+      {"attend", sentence, "--next", "xylophonist", "--output", folder.file("a.html")});
+  EXPECT_EQ(finished.exit_status, 0);
+  EXPECT_THAT(finished.err, testing::MatchesRegex(
+                                "headscope: warning: --next: \"xylophonist\" is [0-9]+ tokens; the "
+                                "page is about the first, \".*\"\n"));
+  EXPECT_THAT(
+      run_headscope({"attend", sentence, "--next", "sat", "--output", folder.file("b.html")}).err,
+      IsEmpty());
+}
+
 TEST(Attend, QuietPrintsThePathAlone) {
   const TemporaryDirectory folder;
   const std::string page = folder.file("a.html");

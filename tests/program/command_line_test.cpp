@@ -117,6 +117,8 @@ TEST(CommandLine, VersionNamesTheKernel) {
 TEST(CommandLine, DoesNotGuessAbbreviations) {
   expect_refused({"run", "--outp", "x"}, 2, "unrecognised option '--outp'; did you mean --output?");
   expect_refused({"run", "--zzz", "x"}, 2, "unrecognised option '--zzz'");
+  expect_refused({"convert", "a", "b", "c"}, 2,
+                 "convert: expected fewer arguments; usage: headscope convert IN OUT.h5");
 }
 
 TEST(CommandLine, RefusesWrongOptionValues) {

@@ -140,6 +140,7 @@ class Comparison(unittest.TestCase):
                     self.assertEqual(transition[run].sel(type_from=before, type_to=type_to), expected)
 
     def test_measures_are_those_of_the_runs(self):
+        paired = []
         for run, folder in enumerate(self.runs):
             group = {name: dataset(folder, name) for name in GROUPS}
             typed = group["classification"]["type"].mean(("layer", "head"))
@@ -165,6 +166,11 @@ class Comparison(unittest.TestCase):
                 found = self.found[name].values[run]
                 # Few control documents give no interval: NaN.
                 self.assertFalse(np.any(found < low) or np.any(found > high), name)
+                change = name + ("_difference_from_first" if name == "mean_abs_cosine" else "_difference")
+                if run and name != "mean_abs_cosine_difference" and f"{change}_ci_low" in self.found:
+                    paired.append(name)
+                    np.testing.assert_allclose(self.found[change].values[run], found - self.found[name].values[0], rtol=1e-12)
+        self.assertLessEqual({"loss", "mean_abs_cosine"}, set(paired))
         self.assertEqual(list(self.found["run"].values), ["whole", "pruned"])
         self.assertGreater(self.found["loss"].values[1], self.found["loss"].values[0])
 
