@@ -34,7 +34,7 @@ SequenceBatch sequences_of(const Task& task, const PairBatch& batch, bool with_l
 /// if shared, else 1; 0 at position 0.
 std::vector<double> token_counts(const Task& task, const PairBatch& batch);
 
-/// The column after each pair's in the batch's sequences without last tokens.
+/// By pair, the first column after the pair's, in sequences_of(task, batch, false).
 std::vector<Index> pair_ends(const Task& task, const PairBatch& batch);
 
 /// What each negative log likelihood of the batch's sequences is multiplied by so that they add up

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "classification/types/power.hpp"
@@ -47,7 +48,8 @@ std::string heads_text(const MeasuredType& type, const ResultsGroup& group, Inde
 std::string untested_types(const std::vector<const MeasuredType*>& types) {
   std::vector<std::string> untested;
   for (const MeasuredType* const type : types) {
-    if (!type->untested.empty()) untested.push_back(type->type->name + " (" + type->untested + ")");
+    if (!type->untested.empty())
+      untested.push_back(spaced(type->type->name) + " (" + type->untested + ")");
   }
   return joined(untested, ", ");
 }
@@ -72,7 +74,7 @@ std::vector<const HeadType*> with_claim(const HeadTypeList& types) {
 const char* const claimed_by = "Voita et al. 2019; Clark et al. 2019";
 
 std::string type_statement(const HeadType& type) {
-  return "Some heads are " + type.name + " heads.";
+  return "Some heads are " + spaced(type.name) + " heads.";
 }
 
 /// Does finding no head prove that there is none? Adds the reasons to the evidence. A type with a
@@ -105,7 +107,7 @@ Claim type_claim(const MeasuredType& type, double power, const std::string& note
   claim.number = 7;
   claim.source = claimed_by;
   claim.statement = type_statement(*type.type);
-  claim.effect_name = "share of heads that are " + type.type->name + " heads";
+  claim.effect_name = "share of heads that are " + spaced(type.type->name) + " heads";
   if (!type.untested.empty()) {
     claim.evidence = "Cannot be told: " + type.untested + ".";
     return claim;
@@ -161,7 +163,7 @@ std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
   }
   std::vector<std::string> weak;
   for (const MeasuredType* const type : named) {
-    if (power_of(type) < least_power) weak.push_back(type->type->name);
+    if (power_of(type) < least_power) weak.push_back(spaced(type->type->name));
   }
   if (!weak.empty()) {
     if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
@@ -299,7 +301,7 @@ std::string type_summary(const MeasuredTypes& types, const ResultsGroup& group, 
     all_types.push_back(&type);
     const std::size_t n = type.heads().size();
     if (n == 0) continue;
-    summary += std::to_string(n) + " " + type.type->name;
+    summary += std::to_string(n) + " " + spaced(type.type->name);
     const std::string which = heads_text(type, group, n_head);
     if (!which.empty()) summary += " (" + which + ")";
     summary += ", ";

@@ -70,9 +70,8 @@ VariableTable make_variables() {
        flag,
        {"offset", "word_class"}},
       {"relation_baseline_heldout_offset", "relation direction", "1",
-       "Accuracy of the best fixed word offset on odd-numbered documents. Two offsets compete "
-       "there: the "
-       "best on even-numbered documents and the best on odd-numbered documents",
+       "Accuracy of the best fixed word offset on odd-numbered documents, the largest of "
+       "all offsets there",
        "Clark et al. 2019"},
       {"relation_baseline_heldout_word_class", "relation direction", "1",
        "Accuracy of the nearest earlier word of relation_class on odd-numbered documents; 0 with "
@@ -221,8 +220,9 @@ VariableTable make_variables() {
        "Held-out arcs of the relation " + carrier + "; 0 for other heads", headscope_definition, "",
        integer},
       {"type_score", "head_type layer head", "1",
-       "The score that the type's rule compares with its threshold (for syntactic, on the relation "
-       "of syntactic_relation); no value where the significance test failed"},
+       "The score that the type's rule compares with its threshold; the negative of the effect for "
+       "suppressing; for syntactic that of the relation that type_about names first, no value for "
+       "a head that is significant on no relation"},
       {"type_baseline", "head_type layer head", "1",
        "The score that chance or a simple rule would reach"},
       {"type_threshold", "head_type layer head", "1", "The head is of the type from this score on"},
@@ -270,7 +270,8 @@ VariableTable make_variables() {
        "copying, suppressing), and where the interval of L_mean - L does not lie above 0",
        headscope_definition, sample},
       {"explained_control", "head_type layer head", "1",
-       "explained with a wrong place, that of a type that the head does not have, at the same "
+       "explained with a wrong place, where possible of a type that the head does not have, at the "
+       "same "
        "queries: for syntactic the rule of the relation's baseline, for induction the last copy, "
        "for duplicate the token after the last copy, for positional the query, else the previous "
        "token, the query or position 0",

@@ -33,7 +33,8 @@ class CircuitSize {
   /// Whether the margin depends on the edges: the interval of edge_margin lies above 0.
   bool is_known() const { return edge_margin_.low > 0; }
   /// Number of edges, interpolated between those tried and rounded up; NaN unless is_known(). Its
-  /// interval: percentiles over resampled pairs, same order of edges, and the number itself.
+  /// interval: percentiles over resampled pairs with the same order of edges, widened to hold the
+  /// number where they do not.
   Estimate fewest() const;
   /// Numbers of edges to try next, between too few and enough, and beyond; at most n_point.
   std::vector<Index> next() const;

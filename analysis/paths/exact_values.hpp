@@ -16,8 +16,9 @@ struct ExactValues {
 };
 
 /// @param statistics  of all passes.
-/// @param n_edge      ablated exactly. @param n_step  of circuits. @param margin  of the task,
-/// nats.
+/// @param n_edge  number of edges ablated exactly.
+/// @param n_step  number of circuits tried, by number of edges.
+/// @param margin  mean over the task's pairs, nats.
 ExactValues exact_values(const Statistics& statistics, std::size_t task, std::size_t n_edge,
                          std::size_t n_step, double margin, const AnalysisSettings& settings);
 

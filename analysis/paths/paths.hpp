@@ -16,10 +16,11 @@ struct PathsOptions {
   std::string ordering;  ///< file of a circuit; empty: none
 
   void declare(OptionTable& option) {
-    option(n_step, {"paths-steps", "M",
-                    "number of passes for integrated gradients: the effect of an edge is its mean "
-                    "gradient over this many inputs from the mean embedding to the tokens; 1: "
-                    "first-order effects only"})
+    option(n_step,
+           {"paths-steps", "M",
+            "number of passes for integrated gradients: the effect of an edge takes the mean "
+            "gradient over this many inputs from the mean embedding to the tokens; 1: "
+            "first-order effects only"})
         .most = 1000;
     option(n_exact, {"paths-exact", "N",
                      "number of edges to ablate exactly in each task; the edges with the largest "
@@ -62,7 +63,7 @@ struct PathsOptions {
   }
 };
 
-/// Analysis `paths`: which node's output the ports of which later node read, on tasks.
+/// Analysis `paths`: on which edges, from a node to a port of a later node, tasks depend.
 RegisteredAnalysis paths_analysis();
 
 }  // namespace headscope

@@ -9,10 +9,11 @@
 
 namespace headscope {
 
-/// How often each ablated document and each of the GradientBlocks counts.
+/// How often each ablated document and each of the GradientBlocks counts. The two phases of
+/// sampling: first-order effects of all documents, exact ones of those ablated.
 struct PhaseWeights {
   BootstrapCounts ablated, gradient_only;
-  /// Number that there is / number drawn, for resamples that draw fewer.
+  /// Documents or blocks that there are / those drawn, for resamples that draw fewer.
   double ablated_scale = 1, gradient_only_scale = 1;
 };
 

@@ -9,13 +9,15 @@
 /// What heads still do with their attention replaced by models of it.
 namespace headscope {
 
-/// Kinds of loss with one head replaced: by its model of a step, by the next head's full model at
-/// keys >= 1 with the replaced head's attention to the sink, by its mean output.
+/// Kinds of loss with one head replaced: below n_score_step, attention by the head's model of that
+/// step; score_control, attention to keys >= 1 by the next head's full model; score_mean, z by its
+/// mean.
 inline constexpr std::size_t score_control = n_score_step, score_mean = n_score_step + 1,
                              n_score_loss = n_score_step + 2;
 
-/// Odd documents that heads run on, spread evenly over them: those of single heads, and as many
-/// others, if there are, of many heads at once.
+/// Odd documents on which heads run with replaced attention, spread evenly: `single` for one head
+/// at a time, `joint` for many heads at once. `joint` has other documents, as many if there are
+/// enough.
 struct EffectDocuments {
   EffectDocuments() = default;
   EffectDocuments(std::uint64_t n_document, std::uint64_t n_wanted, std::uint64_t seed);

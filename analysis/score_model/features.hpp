@@ -44,7 +44,8 @@ struct CorpusTraits {
 inline constexpr std::uint16_t no_feature = 0xFFFF;
 inline constexpr std::size_t n_feature_offset = 9;  ///< offset_0 to offset_8
 
-/// Features that are numbers at almost every pair; all others are marks, 1 at some pairs.
+/// Features with a number for each pair, the same for all heads. The others are marks, 1 at some
+/// pairs and 0 elsewhere, but for `lexical`, a number by head.
 enum class NumericFeature { log_distance, distance, log_frequency, similarity, similarity_before };
 inline constexpr std::size_t n_numeric_feature = 5;
 

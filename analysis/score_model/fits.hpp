@@ -10,9 +10,15 @@
 /// All models of all heads, fitted on even documents and judged on odd ones.
 namespace headscope {
 
-/// Features of a model: sink; sink, distances and what the head's types name; sink and position;
-/// these and the scores out of context; all but these scores; all.
-enum class ScoreStep { sink, label, position, lexical, features, full };
+/// Features of a model.
+enum class ScoreStep {
+  sink,
+  label,     ///< sink, log_distance, distance, and the features that the head's types name
+  position,  ///< sink and position
+  lexical,   ///< sink, position and lexical
+  features,  ///< all but lexical
+  full,      ///< all
+};
 inline constexpr std::size_t n_score_step = 6;
 const char* score_step_name(ScoreStep step);
 
@@ -47,8 +53,8 @@ struct ScoreFits {
   /// uniform attention; of the step full, even documents.
   Array pull;
   double largest_gradient = 0;  ///< of all fits
-  // Sums over odd documents by block, layer, head: of models first the steps, then full without
-  // each family.
+  // By model (the steps, then model_without each family), block x layer x head: sums of KL over
+  // the sampled queries of odd documents, nats.
   std::vector<Array> divergence, divergence_beyond;
   Array uniform, uniform_beyond, weight;
 

@@ -13,10 +13,10 @@ namespace headscope {
 
 /// Queries and keys of tokens out of context in one layer.
 struct LexicalLayer {
-  Matrix Q, K;  ///< rows of all heads x token
+  Matrix Q, K;  ///< (n_head d_head) x token, also where heads share keys
 };
 
-/// Runs the sequences *first token, token* through the layers, one at a time, for many tokens.
+/// Runs the sequences *first token, token* of many tokens through the model, a layer at a time.
 /// Where positions are learned the token stands at position min(64, n_ctx / 2).
 class LexicalStream {
  public:

@@ -35,8 +35,8 @@ using LaneMask = std::vector<unsigned char>;
 struct LogitFit {
   LaneValues theta;
   std::array<double, n_logit_lane> largest_gradient{};
-  /// The mean of the sample's second derivatives, by head, feature x feature; of the features that
-  /// the model has, where they were last computed.
+  /// By head, feature x feature, all features: the mean over queries of the second derivatives,
+  /// without the penalty, where Newton's method last computed them.
   std::vector<arma::mat> curvature;
 };
 

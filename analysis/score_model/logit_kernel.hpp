@@ -5,7 +5,7 @@
 
 namespace headscope {
 
-/// One query with the features of its keys, for eight heads: numbers of pairs begin with key 1.
+/// One query with the features of its keys, for eight heads. Pair i is that with key i + 1.
 struct LogitQuery {
   const std::uint32_t* begin;  ///< marks of pair i: begin[i] to begin[i + 1]
   const std::uint16_t* marks;

@@ -42,7 +42,7 @@ std::vector<UserFeature> read_user_features(const std::string& path);
 /// A user's feature on one piece: its conditions on each token are tested once.
 class PairTest {
  public:
-  /// @param word_of  of each token; no_position.
+  /// @param word_of  by token, the number of its word; no_position outside words.
   PairTest(const UserFeature& feature, const Piece& piece, const std::vector<Index>& word_of);
   /// @param query, key  1 <= key <= query.
   bool holds(Index query, Index key) const;

@@ -37,7 +37,7 @@ const VariableTable task_variables{
     {"accuracy", "task", "1", "share of pairs with a margin above 0", warstadt, accuracy_interval},
     {"margin", "task", "nats per pair",
      "log probability of the good side minus log probability of the bad side, each summed over the "
-     "tokens after <|endoftext|>; mean over pairs; tokens that both sides begin with cancel",
+     "tokens after the first; mean over pairs; tokens that both sides begin with cancel",
      warstadt, by_pairs},
     {"margin_change", "ablation task layer head", "nats per pair",
      "mean margin with the head ablated minus mean margin of the whole model; zero: z is set to 0; "

@@ -70,7 +70,8 @@ class HeadAblation : public LayerObserver {
 
   /// Sets whether later forward passes leave every layer's queries, keys, values and hidden units
   /// for HeadGradient. False, as at first, frees their memory.
-  /// Memory: n_layer (3 d_model + d_mlp) n_token floats.
+  /// Memory: n_layer (d_qkv + d_in) n_token floats, d_in the MLP's hidden units, twice as many with
+  /// a gate.
   void keep_projections(bool keep);
   /// The losses with all heads.
   /// @param batch  the one observed.
@@ -83,8 +84,8 @@ class HeadAblation : public LayerObserver {
   ///                  by more than AblationPrecision::exact_above times the median over the
   ///                  variants that replace as many heads.
   /// @throws ShapeError if a layer, head or replacement does not fit the model; gives both.
-  /// Memory: at most `columns_at_once` columns of the residual stream, in addition to three
-  /// matrices as large as the batch's stream for each layer.
+  /// Memory: `bytes`. Variants run together while their streams have at most `columns_at_once`
+  /// columns.
   std::vector<TokenLoss> losses(const SequenceBatch& batch, std::span<const HeadVariant> variants);
 
   /// The same with something added to the residual stream.
@@ -99,8 +100,9 @@ class HeadAblation : public LayerObserver {
 
   /// Whether `losses` approximates: by a faster engine or by a sample of the vocabulary.
   bool is_approximate() const;
-  /// The same losses by OpenBLAS's products and all entries of the vocabulary. Their difference
-  /// from `losses` is the error of `losses`.
+  /// The same losses with differences multiplied by OpenBLAS and all entries of the vocabulary;
+  /// Engines::passes multiplies the rest, as in `losses`. Their difference from `losses` is the
+  /// error of `losses`.
   std::vector<TokenLoss> float32_losses(const SequenceBatch& batch,
                                         std::span<const HeadVariant> variants);
 

@@ -17,8 +17,8 @@ namespace headscope {
 /// @param z        (n_head d_head) x n_token, overwritten.
 /// @param pattern  n_token x n_token x n_head, overwritten, zero for keys after the query; null if
 ///                 not wanted, and then no n_token x n_token matrix is allocated.
-/// @param context  its engine of passes multiplies keys and values; OpenBLAS does for fewer than
-///                 128 queries.
+/// @param context  its Engines::passes multiplies keys and values, or OpenBLAS with fewer than 128
+///                 queries.
 /// @throws ShapeError  if the shapes do not fit; gives both.
 /// Source: Vaswani et al. 2017, "Attention Is All You Need".
 void causal_attention(const Matrix& qkv, Index n_head, double scale, blas::View z,

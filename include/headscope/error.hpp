@@ -8,7 +8,7 @@
 
 namespace headscope {
 
-/// What would make a refused input readable, for a program to put in terms of its options.
+/// What a caller can change so that a refused call succeeds. A program names its option for that.
 enum class Remedy {
   none,
   no_bos,         ///< CorpusOptions::prepend_bos = false

@@ -93,8 +93,8 @@ class Bootstrap {
  public:
   /// @param n_resample  fewer than `least_resamples` count as 0.
   Bootstrap(std::size_t n_unit, std::size_t n_resample, std::uint64_t seed);
-  /// Resamples blocks, given the number of documents in each; several blocks of one document
-  /// resample documents. Empty blocks are never drawn. Fewer than `least_documents` documents are
+  /// Resamples blocks, given the number of documents in each: documents, where each block holds
+  /// one. Empty blocks are never drawn. Fewer than `least_documents` documents are
   /// not resampled.
   static Bootstrap of_documents(const std::vector<double>& documents_per_block,
                                 std::size_t n_resample, std::uint64_t seed);

@@ -10,9 +10,9 @@ namespace headscope {
 
 /// Sums that are bit-identical for any order and grouping of the additions.
 ///
-/// Each sum is a fixed-point number below 2^57 in magnitude, because integer addition is
-/// associative. A value is rounded towards zero to a multiple of the resolution when it is added.
-/// Adding a NaN makes the sum NaN permanently.
+/// Each sum is a fixed-point number, because integer addition is associative; its magnitude must
+/// stay below 2^57. A value is rounded towards zero to a multiple of the resolution when it is
+/// added. Adding a NaN makes the sum NaN permanently.
 class ExactSums {
  public:
   /// 64-bit words per sum. The resolution is 2^-198 for `fine`, which holds every sum of float32

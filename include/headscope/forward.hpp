@@ -68,8 +68,8 @@ struct ForwardChange {
 /// al. 2023, "LLaMA: Open and Efficient Foundation Language Models"; as Hugging Face computes them.
 class Forward {
  public:
-  /// @param context  its engine of passes multiplies weights, keys and values; OpenBLAS does for
-  ///                 sequences of few tokens.
+  /// @param context  its Engines::passes multiplies weights, keys and values, or OpenBLAS in
+  ///                 sequences of fewer than 128 tokens.
   /// @throws ShapeError if the model is attention-only.
   explicit Forward(const Model& model, ComputeContext context = {});
   ~Forward();

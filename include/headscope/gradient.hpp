@@ -53,8 +53,8 @@ using PortGradientObserver = std::function<void(const PortGradient&)>;
 /// a sixth of a forward and backward pass of GPT-2 small, unless HeadAblation::keep_projections
 /// kept them. Keeps its buffers between calls. The model must outlive it and be complete.
 ///
-/// Memory: about 15 d_model n_token floats. Source: Michel et al. 2019, "Are Sixteen Heads Really
-/// Better than One?".
+/// Memory: `bytes`, about (18 + n_thread) d_model n_token floats for GPT-2. Source: Michel et al.
+/// 2019, "Are Sixteen Heads Really Better than One?".
 class HeadGradient {
  public:
   /// @throws ShapeError if the model is attention-only.

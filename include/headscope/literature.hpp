@@ -34,8 +34,8 @@ struct Literature {
   Index n_head_total = 0;
 };
 
-/// The published roles of heads in the run's model, from data/literature/; nothing if the folder
-/// has none for the model.
+/// The published roles of heads in the run's model, from data/literature/, which the library
+/// contains; nothing for a model that the folder does not know.
 std::optional<Literature> published_roles(const Results& results);
 
 /// `L4H11, previous token (Wang et al. 2022): previous_token 0.99, rank 1 of 144; agrees`

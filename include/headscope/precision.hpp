@@ -102,7 +102,7 @@ Engines fastest_engines(Precision precision, const EngineSpeeds& speeds);
 /// @throws OptionError if it does not keep the precision for differences.
 Engines forced_engines(Precision precision, Engine engine);
 
-/// Refuses an engine if this processor lacks its instructions and rounds otherwise without them.
+/// Refuses an engine if this processor lacks its instructions and portable code rounds differently.
 /// Integers are exact on every processor.
 /// @param place  where the engines are from, for the error.
 /// @throws DataError naming the engine.

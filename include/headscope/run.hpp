@@ -24,7 +24,8 @@ struct RunInput {
   std::vector<const RegisteredAnalysis*> analyses;
   /// Repeats analyses that have a control on control models (untrained, permuted).
   bool has_control = false;
-  /// Number of documents that control models read, spread evenly over the corpus; 0: all.
+  /// Number of documents that control models read, spread evenly over the corpus in pairs of an
+  /// even and an odd one, so rounded up to an even number; 0: all.
   std::uint64_t n_control_document = 0;
   /// Settings, by name, that change the numbers, besides model, corpus, tasks and analyses. Shards
   /// and resumed runs must agree on them; errors name them.
@@ -40,7 +41,7 @@ struct RunFiles {
   bool wait = false;             ///< wait for other shards' passes instead of stopping
   bool resume = false;           ///< continue an unfinished run
   bool mixed = false;            ///< add up sums of other kernels, vectors and numbers of threads
-  std::uint64_t save_every = 0;  ///< documents; 0: so often that saving takes 1 % of the time
+  std::uint64_t save_every = 0;  ///< documents; 0: each 30 s, or less often
   std::string options = {};      ///< text of the caller, kept in the pass files
 };
 
@@ -87,7 +88,8 @@ class ShardRun {
   /// one continues after the last document saved.
   /// @return the results; nullopt if the run has several shards, whose pass files `merge_shards`
   /// turns into results.
-  /// @throws RunError
+  /// @throws RunError if another run's pass files are in the folder, a shard has other arithmetic,
+  /// or no process runs a shard that this one waits for.
   std::optional<Results> results(RunMonitor& monitor);
 
   /// Whether all passes of the shard are finished.
@@ -111,7 +113,7 @@ class ShardRun {
 };
 
 /// The results of a run whose shards ran separately.
-/// @throws DataError if the shards belong to another run, RunError
+/// @throws DataError if the shards belong to another run, RunError if their arithmetic differs.
 Results merge_shards(const RunInput& input, const ShardTable& shards, RunMonitor& monitor);
 
 /// The results of one-pass analyses on a single piece that belongs to no corpus.

@@ -114,9 +114,10 @@ class DocumentStatistics {
   std::map<std::string, Array> parts_;
 };
 
-/// Two-sided p-value of a mean of 0, by a t-test of n paired differences: t = mean / (standard
-/// deviation / sqrt(n)), n - 1 degrees of freedom. 1 if all differences are 0, 0 if all are the
-/// same other number, NaN for fewer than two. Source: Student 1908.
+/// Two-sided p-value for the hypothesis that the mean difference is 0, by a t-test of n paired
+/// differences: t = mean / (standard deviation / sqrt(n)), n - 1 degrees of freedom. 1 if all
+/// differences are 0, 0 if all are the same other number, NaN for fewer than two. Source: Student
+/// 1908.
 double paired_t_p(double n, double sum, double sum_of_squares);
 
 /// Benjamini-Hochberg adjusted p-values (q-values), in the order given. NaN stays NaN and does not

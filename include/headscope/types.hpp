@@ -9,14 +9,16 @@
 /// Shapes, stated once.
 ///
 /// Files are row-major: `[token, feature]`, Conv1D weights `[in, out]`. Armadillo is column-major,
-/// so the same bytes are read with the axes reversed and nothing is ever transposed:
+/// so the same bytes are read with the axes reversed. Weights that a file holds as `[out, in]`
+/// (torch.nn.Linear) are transposed once, when they are loaded.
 ///
 ///   activations   feature x token      one contiguous column per token
 ///   weights       out x in             Y = W * X
 ///   patterns      key x query          one contiguous column per query: a distribution over keys
 ///
-/// Head h of a layer owns rows (or columns, of W_O) [h * d_head, (h + 1) * d_head) of the larger
-/// matrix.
+/// Head h of a layer has d_head rows of the joint weights of queries, keys and values from
+/// ModelConfig::q_row, k_row and v_row on (heads of a group share those of keys and values), and
+/// columns [h * d_head, (h + 1) * d_head) of W_O.
 namespace headscope {
 
 using Index = arma::uword;

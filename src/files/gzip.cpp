@@ -20,7 +20,7 @@ void check_growth(const std::string& path, std::uint64_t n_byte, std::uint64_t n
   throw DataError(path, "",
                   "expected data that grow at most " + std::to_string(most_growth) +
                       "-fold when decompressed, got " + memory_text(n_byte) + " and more from " +
-                      grouped(n_stored) + " bytes; a file decompressed beforehand is read");
+                      grouped(n_stored) + " bytes; decompress the file first");
 }
 
 }  // namespace

@@ -211,10 +211,11 @@ ModelConfig TensorIndex::resolve_gpt2(const ConfigFields& fields,
   config.n_head = fields.stated(&ModelConfig::n_head).value_or(options.n_head);
   if (config.n_head == 0) config.n_head = published_n_head(config);
   if (config.n_head == 0) {
-    throw DataError(source_.path(), "n_head",
-                    "expected a config.json beside the file, or the number of heads given, since "
-                    "its shapes are those of no published GPT-2, got neither",
-                    Remedy::n_head);
+    throw DataError(
+        source_.path(), "n_head",
+        "expected a config.json beside the file or the number of heads, got neither; the "
+        "shapes are those of no published GPT-2",
+        Remedy::n_head);
   }
   if (find(tensor_spec("wpe.weight")) == nullptr) {
     throw DataError(source_.path(), "wpe.weight", "expected 2 axes, got no such tensor");

@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "base/label_text.hpp"
 #include "base/utf8.hpp"
 #include "headscope/report.hpp"
 #include "headscope/version.hpp"
@@ -122,7 +123,7 @@ std::string head_map_text(const Results& results) {
       map.rows.push_back({"L" + std::to_string(head_index / shape->n_head), "", {}});
     }
     const std::optional<std::size_t> type = types->primary[head_index];
-    map.rows.back().cells.push_back(type ? types->names[*type] : "–");
+    map.rows.back().cells.push_back(type ? spaced(types->names[*type]) : "–");
   }
   return table_text(map);
 }

@@ -147,7 +147,7 @@ void check_arithmetic(const PassLabel& expected, const PassLabel& got, const std
   throw RunError(RunObstacle::other_arithmetic,
                  path + ": the arithmetic is " + arithmetic_text(got.arithmetic) + ", but " +
                      arithmetic_text(expected.arithmetic) + " " + expected.where +
-                     "; other kernels, vectors or threads round otherwise");
+                     "; other kernels, vectors or numbers of threads round differently");
 }
 
 std::string arithmetic_text(const std::set<std::string>& arithmetic) {

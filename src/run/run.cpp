@@ -271,8 +271,8 @@ bool ShardRun::wait_for_shards(int pass, RunMonitor& monitor) {
     n_abandoned = abandoned.empty() ? 0 : n_abandoned + 1;
     if (n_abandoned > patience) {
       throw RunError(RunObstacle::abandoned_shard,
-                     "no process runs shard " + shard_list(abandoned) + " any more, whose pass " +
-                         number + " is missing",
+                     "pass " + number + " of shard " + shard_list(abandoned) +
+                         " is missing, and no process runs that shard any more",
                      abandoned.front());
     }
   }

@@ -137,11 +137,11 @@ TEST(Trial, IsNotMovedByOtherProcesses) {
 TEST(CheckEngines, RefusesByNameWhatThisProcessorRoundsOtherwise) {
   check_engines({plain, int16, plain, one}, "out");  // screening decides nothing
   if (entry_of(three).arithmetic->has_instructions()) GTEST_SKIP() << "this processor has AMX";
-  EXPECT_THAT(
-      test::message_of([] {
-        check_engines({plain, three, plain, plain}, "out");
-      }),
-      testing::StartsWith("out: the run multiplies by bfloat16 x 3, which this processor ("));
+  EXPECT_THAT(test::message_of([] {
+                check_engines({plain, three, plain, plain}, "out");
+              }),
+              testing::StartsWith(
+                  "out: the run multiplies by bfloat16 x 3, whose instructions this processor ("));
 }
 
 }  // namespace

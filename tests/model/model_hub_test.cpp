@@ -199,8 +199,8 @@ TEST_F(ModelHub, OtherArchitecturesAreRefusedByName) {
 TEST_F(ModelHub, TheNumberOfHeadsIsNotGuessed) {
   remove("config.json");
   EXPECT_EQ(error(), index_name +
-                         ":n_head: expected a config.json beside the file, or the number of heads "
-                         "given, since its shapes are those of no published GPT-2, got neither");
+                         ":n_head: expected a config.json beside the file or the number of heads, "
+                         "got neither; the shapes are those of no published GPT-2");
   EXPECT_EQ(load_model(path_, {4}).config.n_head, 4U);
 }
 

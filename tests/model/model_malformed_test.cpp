@@ -279,8 +279,8 @@ TEST_F(ModelMalformed, ConfigJsonIsCheckedLikeAttributes) {
   content.attributes.clear();
   content.write(path_);
   EXPECT_EQ(error_of(path_),
-            "model.h5:n_head: expected a config.json beside the file, or the number of heads "
-            "given, since its shapes are those of no published GPT-2, got neither");
+            "model.h5:n_head: expected a config.json beside the file or the number of heads, got "
+            "neither; the shapes are those of no published GPT-2");
   EXPECT_EQ(error_of(path_, {2}), "no error");
   EXPECT_EQ(error_of(path_, {3}), "model.h5:n_head: expected a divisor of d_model = 4, got 3");
   const auto with = [&](const std::string& text) {

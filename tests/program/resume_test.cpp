@@ -272,10 +272,11 @@ TEST(Shards, DoNotWaitForAShardThatDied) {
   waiting.push_back("--wait");
   const Finished finished = test::run_headscope(waiting);
   EXPECT_EQ(finished.exit_status, 1);
-  EXPECT_THAT(finished.err,
-              HasSubstr("headscope: no process runs shard 2 any more, whose pass 1 is missing; "
-                        "continue it with `headscope run --output " +
-                        output + " --shard 2/2 --resume`, then this shard with `headscope run "));
+  EXPECT_THAT(
+      finished.err,
+      HasSubstr("headscope: pass 1 of shard 2 is missing, and no process runs that shard any more; "
+                "continue it with `headscope run --output " +
+                output + " --shard 2/2 --resume`, then this shard with `headscope run "));
   EXPECT_THAT(finished.err, HasSubstr(" --shard 1/2 --wait --resume`\n"));
 }
 

@@ -344,7 +344,7 @@ TEST_F(MergeRefusal, NamesTheShardMadeWithAnotherKernel) {
   EXPECT_EQ(refused.exit_status, 1);
   EXPECT_THAT(refused.err, AllOf(HasSubstr(shard("j", 2) + ": the arithmetic is OpenBLAS "),
                                  HasSubstr(" Prescott, "), HasSubstr(" Nehalem, "),
-                                 EndsWith("round otherwise: set OPENBLAS_CORETYPE and --threads "
+                                 EndsWith("round differently: set OPENBLAS_CORETYPE and --threads "
                                           "alike, or allow it with --mixed\n")));
   EXPECT_FALSE(fs::exists(output + "/results.h5"));
   Words mixing = merging;

@@ -95,15 +95,16 @@ enum LabelVerdict { not_measured, unexplained, explained };
 
 /// The name of the sums of losses, of dimensions block and ExplainedLoss.
 std::string explained_loss_name(const std::string& type, Index head_index);
-/// The name of two sums: the head's attention to its label's place, and the queries that have such
-/// a place.
+/// The name of a sum of two elements: the head's attention to its label's place, and the number of
+/// queries that have such a place.
 std::string place_mass_name(const std::string& type, Index head_index);
 /// Names of the sums, by block, of predicted tokens and of documents.
 inline constexpr const char* explained_token_count = "explained_token";
 inline constexpr const char* explained_document_count = "explained_document";
 
-/// The control of a label: the first place of a type that the head does not have, among the type's
-/// rivals, the previous token, the query, position 0.
+/// The control of a label: of the type's rivals, the previous token, the query and position 0 the
+/// first whose type the head does not have; position 0 (for sink the last copy) if the head has
+/// all.
 /// @param types  all.
 Place control_place(const HeadTypeList& types, const HeadType& type, const ResultsGroup& group,
                     Index head_index);

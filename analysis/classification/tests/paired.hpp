@@ -43,7 +43,8 @@ class PairedSums {
   double n_document() const { return n_document_; }
   double n_case() const { return n_case_; }
 
-  /// One-sided p-value of the head's mean number of hits being at most the rule's; NaN for fewer
+  /// One-sided p-value for the hypothesis that the head has on average at most as many hits as the
+  /// rule; NaN for fewer
   /// than two documents. 1 if head and rule have the same number in every document.
   double p(Index head_index, Index rule) const;
 

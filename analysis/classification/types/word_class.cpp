@@ -75,7 +75,8 @@ HeadType word_class_type() {
       .name = "word_class",
       .rule =
           "for the part of speech (but punctuation) that even-numbered documents choose, "
-          "word_class_share_heldout >= 0.5 and >= 2 x word_class_baseline, and sink <= 0.98",
+          "word_class_share_heldout >= 0.5 and >= 2 x the part of speech's share of the keys of "
+          "odd-numbered documents, and sink <= 0.98",
       .sentence =
           "It attends to words of one part of speech, such as verbs or determiners, wherever they "
           "stand.",

@@ -17,7 +17,7 @@ struct SampledPairs {
   std::vector<std::size_t> pair_numbers;  ///< for each sampled pair, its number in the full task
   std::size_t n_task_pair = 0;            ///< pairs of the full task
 
-  /// The block of documents that the pair belongs to.
+  /// The block of pairs that the pair belongs to.
   std::size_t block_of(std::size_t pair) const {
     return document_block(pair_numbers[pair], n_task_pair);
   }

@@ -137,8 +137,9 @@ void check_engines(const Engines& engines, const std::string& place) {
       continue;
     }
     throw DataError(place, "",
-                    "the run multiplies by " + engine_name(engine) + ", which this processor (" +
-                        this_processor().widest() + ") would round otherwise");
+                    "the run multiplies by " + engine_name(engine) +
+                        ", whose instructions this processor (" + this_processor().widest() +
+                        ") lacks; without them sums round differently");
   }
 }
 
