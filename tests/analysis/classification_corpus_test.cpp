@@ -346,10 +346,9 @@ TEST_F(Treebank, ThoroughUnitsOfInferenceAreItsDocuments) {
 /// Runs the program on stories and recomputes in NumPy what heads write, or what labels explain.
 /// @param what  copying, labels.
 /// @return      values of `explained` that are not missing.
-std::ptrdiff_t check_effects(const std::string& model, const std::string& max_documents,
-                             const std::string& what) {
+std::ptrdiff_t check_effects(const std::string& model, const std::string& corpus,
+                             const std::string& max_documents, const std::string& what) {
   const test::TemporaryDirectory folder;
-  const std::string corpus = data_file("stories.conllu");
   const test::Finished run =
       test::run_headscope({"run", "--model", model, "--corpus", corpus, "--max-documents",
                            max_documents, "--analyses", "classification", "--bootstrap", "40",
@@ -362,16 +361,17 @@ std::ptrdiff_t check_effects(const std::string& model, const std::string& max_do
 }
 
 TEST(ClassificationAgainstNumPy, WhatHeadsWriteAgreesOnStories) {
-  check_effects(data_file("default-model.h5"), "6", "copying");
+  check_effects(data_file("default-model.h5"), HEADSCOPE_SHORT_STORIES, "6", "copying");
 }
 
 // Enough documents for intervals, without which no label is measured.
 TEST(ClassificationAgainstNumPy, WhatLabelsExplainAgreesOnStories) {
-  EXPECT_GE(check_effects(data_file("planted-model.h5"), "20", "labels"), 2);
+  EXPECT_GE(
+      check_effects(data_file("planted-model.h5"), data_file("stories.conllu"), "20", "labels"), 2);
 }
 
 TEST(ClassificationAgainstNumPy, AgreesOnStories) {
-  check_against_numpy(data_file("planted-model.h5"), data_file("stories.conllu"), "6");
+  check_against_numpy(data_file("planted-model.h5"), HEADSCOPE_SHORT_STORIES, "6");
 }
 
 TEST(ClassificationAgainstNumPy, AgreesOnHardAnnotation) {

@@ -117,7 +117,12 @@ class PlantedLabels : public testing::Test {
         documents_(induction_sequences(
             model_.config.d_vocab, induction_first_token(model_, nullptr), 50, n_repetition, 9)) {}
 
-  ResultsGroup classified() const {
+  /// Computed once.
+  const ResultsGroup& classified() const {
+    static const ResultsGroup group = classify();
+    return group;
+  }
+  ResultsGroup classify() const {
     const test::TemporaryDirectory folder;
     test::write_token_corpus(folder.file("tokens.h5"), documents_);
     const Tokenizer tokenizer(*model_.tokenizer_vocab, *model_.tokenizer_merges, "planted");

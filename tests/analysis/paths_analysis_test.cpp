@@ -710,10 +710,26 @@ TEST(PathsComposition, NamesAndDrawsOnlyTasksThatTheModelIsShownToDo) {
 
 TEST(PathsAnalysis, EdgesThatLeaveAHeadAddUpToItsFirstOrderEffectInTasks) {
   const TemporaryDirectory folder;
-  const test::Finished finished = test::run_headscope(
-      {"run", "--task-pairs", "6", "--analyses", "tasks,paths", "--paths-ablation", "zero",
-       "--paths-exact", "1", "--paths-repeated", "0", "--bootstrap", "0", "--figures", "svg",
-       "--quiet", "--output", folder.file("out")});
+  const test::Finished finished = test::run_headscope({"run",
+                                                       "--tasks",
+                                                       HEADSCOPE_TEST_DATA "/two_tasks.jsonl",
+                                                       "--task-pairs",
+                                                       "6",
+                                                       "--analyses",
+                                                       "tasks,paths",
+                                                       "--paths-ablation",
+                                                       "zero",
+                                                       "--paths-exact",
+                                                       "1",
+                                                       "--paths-repeated",
+                                                       "0",
+                                                       "--bootstrap",
+                                                       "0",
+                                                       "--figures",
+                                                       "svg",
+                                                       "--quiet",
+                                                       "--output",
+                                                       folder.file("out")});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   const Results results = read_results(folder.file("out/results.h5"));
   const Array whole = results.group("tasks").variable("margin_change_first_order").values,

@@ -175,7 +175,7 @@ TEST(EffectDocuments, OfManyHeadsAreOddAndNotThoseOfSingleHeads) {
 }
 
 TEST_F(PlantedScores, WithoutEffectDocumentsNoHeadIsReplaced) {
-  settings_.options<ScoreModelOptions>().n_effect = 0;
+  settings_.options<ScoreModelOptions>() = {.n_query = 60, .n_effect = 0, .features = ""};
   const ResultsGroup group = make().results_of_all().front();
   EXPECT_FALSE(group.has("effect_explained"));
   EXPECT_FALSE(group.has("joint_loss"));
@@ -209,6 +209,7 @@ TEST_F(PlantedScores, StatisticsOfTwoHalvesMergeToTheWhole) {
 
 TEST_F(PlantedScores, AnUntrainedModelAttendsByNothing) {
   const Model untrained = random_model(model_.config, 3);
+  settings_.options<ScoreModelOptions>().n_effect = 0;
   const ResultsGroup group =
       test::Passes(analysis_, {untrained, &corpus_, settings_}).results_of_all().front();
   const Array& beyond = group.values("deviance_explained_beyond_sink");
@@ -254,7 +255,7 @@ void expect_agreement(const std::string& model_name, const std::string& n_docume
                       const std::string& n_query, const std::string& n_effect_document,
                       const std::string& script, const std::vector<std::string>& more = {}) {
   const test::TemporaryDirectory folder;
-  const std::string model = score_data_file(model_name), corpus = score_data_file("stories.conllu");
+  const std::string model = score_data_file(model_name), corpus = HEADSCOPE_SHORT_STORIES;
   const test::Finished run = test::run_headscope(
       {"run", "--model", model, "--corpus", corpus, "--analyses", "score_model", "--max-documents",
        n_document, "--score-queries", n_query, "--score-effect-documents", n_effect_document,

@@ -69,13 +69,13 @@ TEST_P(WeightProductTest, ErrsLessThanItsBound) {
     X.col(0).fill(1.0F + 0x1.7fp-8F);
     W(1, 2) = 300;
     X(3, 1) = -500;
-    const arma::mat expected = widen(W) * widen(X);
+    const arma::mat wide_W = widen(W), wide_X = widen(X), expected = wide_W * wide_X;
     Matrix Y(40, 130);
     products_.multiply(W, Transpose::no, X, Y);
     const double bound = error_bound(GetParam().engine, n_in);
     for (Index o = 0; o < Y.n_rows; ++o) {
       for (Index t = 0; t < Y.n_cols; ++t) {
-        const double norms = arma::norm(widen(Matrix(W.row(o)))) * arma::norm(widen(X).col(t));
+        const double norms = arma::norm(wide_W.row(o)) * arma::norm(wide_X.col(t));
         ASSERT_LE(std::abs(Y(o, t) - expected(o, t)), bound * norms)
             << n_in << " " << o << " " << t;
       }

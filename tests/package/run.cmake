@@ -20,7 +20,7 @@ set(prefix ${WORK_DIR}/root/usr)
 # The package finds its data without it.
 unset(ENV{HEADSCOPE_DATA})
 run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR}/build -G ${GENERATOR}
-  -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=${prefix})
+  -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH=${prefix})
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 run(${WORK_DIR}/build/consumer ${prefix}/share/headscope ${WORK_DIR}/own)
 run(${prefix}/bin/headscope run --analyses parameters --nulls 2 --figures svg --quiet

@@ -132,7 +132,7 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
   const std::size_t n_document = std::string(GetParam().analysis) == "score_model" ? 4 : 2;
   test::write_token_corpus(folder.file("tokens.h5"), std::vector(n_document, tokens));
   std::ofstream pairs(folder.file("tasks.jsonl"));
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 240; ++i) {
     pairs
         << R"({"prefix": "The king", "good": " is happy here", "bad": " are happy here", "task": ")"
         << i % 2 << "\"}\n";
@@ -163,6 +163,8 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
                         "1",
                         "--paths-pairs",
                         "0",
+                        "--paths-repeated",
+                        "32",
                         "--nulls",
                         "3",
                         "--figures",

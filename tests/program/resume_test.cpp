@@ -23,7 +23,7 @@ Words resumable_arguments(const std::string& output, const Words& more = {}) {
                   "--analyses",
                   "pruning,classification,correlation,attention",
                   "--max-documents",
-                  "8",
+                  "5",
                   "--prune-documents",
                   "3",
                   "--ablate-documents",
@@ -32,6 +32,8 @@ Words resumable_arguments(const std::string& output, const Words& more = {}) {
                   "2",
                   "--bootstrap",
                   "20",
+                  "--explain-documents",
+                  "1",
                   "--threads",
                   "1",
                   "--engine",  // a trial in each folder need not choose the same one
@@ -111,6 +113,7 @@ TEST(Resume, OfModelsOfAttentionAfterKillsGivesTheSameNumbersToTheLastBit) {
     Words words = resumable_arguments(
         output, {"--score-queries", "60", "--score-effect-documents", "2", "--quiet"});
     replace(words, "--analyses", "score_model");
+    replace(words, "--max-documents", "8");  // two for single heads, two for many
     words.insert(words.end(), more.begin(), more.end());
     return words;
   };
@@ -137,7 +140,7 @@ TEST(Resume, AloneTakesTheOptionsOfTheRunAndInspectSaysSo) {
   const Finished seen = test::run_headscope({"inspect", output});
   EXPECT_EQ(seen.exit_status, 0);
   EXPECT_THAT(seen.out, HasSubstr(output + ": unfinished run\n"));
-  EXPECT_THAT(seen.out, testing::ContainsRegex("pass 2 of 4, (document [1-8] of 8|finished)\n"));
+  EXPECT_THAT(seen.out, testing::ContainsRegex("pass 2 of 4, (document [1-5] of 5|finished)\n"));
   EXPECT_THAT(seen.out, HasSubstr(" headscope run --output " + output + " --resume\n"));
   const Finished finished = test::run_headscope({"run", "--output", output, "--resume"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
@@ -158,11 +161,11 @@ TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
   ASSERT_TRUE(parse_options("run", arguments, options.table));
   const RunSetup setup(options);
   ShardRun run(setup.input(), options.run_files());
-  // Pretends that seven of eight documents have been run, with empty statistics.
-  run.folder().save(1, 7, {});
+  // Pretends that four of five documents have been run, with empty statistics.
+  run.folder().save(1, 4, {});
   Progress quiet(true);
   const std::optional<Results> results = run.results(quiet);
-  const std::size_t n_last = setup.input().context.corpus->piece(7).tokens.size();
+  const std::size_t n_last = setup.input().context.corpus->piece(4).tokens.size();
   EXPECT_EQ(std::get<std::int64_t>(results->attributes.at("n_token")),
             static_cast<std::int64_t>(n_last));
 }
@@ -181,6 +184,7 @@ TEST_P(Signal, SavesSaysHowToResumeAndExits) {
   EXPECT_THAT(stopped.err, HasSubstr("--quiet --resume`\n"));
   EXPECT_EQ(std::count(stopped.err.begin(), stopped.err.end(), '\n'), 1);
   EXPECT_FALSE(fs::exists(output + "/results.h5"));
+  if (GetParam() != SIGINT) return;  // what is saved is the same
   const Finished finished = run_resumable(output, {"--quiet", "--resume"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_EQ(first_difference(read_results(output + "/results.h5"), uninterrupted()), "");
@@ -251,7 +255,8 @@ TEST(Resume, OnOtherThreadsNeedsAnOptionAndIsRecorded) {
   replace(arguments, "--threads", "2");
   const Finished refused = test::run_headscope(arguments);
   EXPECT_EQ(refused.exit_status, 1);
-  EXPECT_THAT(refused.err, HasSubstr(", 2 threads in this run; other kernels, vectors or threads"));
+  EXPECT_THAT(refused.err,
+              HasSubstr(", 2 threads in this run; other kernels, vectors or numbers of threads"));
   arguments.push_back("--mixed");
   const Finished finished = test::run_headscope(arguments);
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
@@ -297,15 +302,10 @@ TEST(OutputFolder, IsLockedWhileARunWritesIt) {
   for (const auto& left : fs::directory_iterator(output)) {
     EXPECT_EQ(left.path().filename(), "engines.json");
   }
-  EXPECT_EQ(run_resumable(output).exit_status, 0);
+  Words short_run = resumable_arguments(output);
+  replace(short_run, "--analyses", "correlation");
+  EXPECT_EQ(test::run_headscope(short_run).exit_status, 0);
   EXPECT_FALSE(fs::exists(output + "/.lock"));
-}
-
-TEST(OutputFolder, IsFreeAfterAKill) {
-  const TemporaryDirectory folder;
-  const std::string output = folder.file("out");
-  run_until(saved_file(output, 1), SIGKILL, resumable_arguments(output));
-  EXPECT_EQ(run_resumable(output, {"--resume"}).exit_status, 0);
 }
 
 TEST(OutputFolder, IsLockedByEachShardForItself) {

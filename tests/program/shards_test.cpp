@@ -16,7 +16,7 @@ namespace headscope {
 namespace {
 
 const std::string corpus_file = HEADSCOPE_TEST_DATA "/classification.conllu";
-const std::string task_file = HEADSCOPE_PROJECT_DIR "/data/tasks.jsonl";
+const std::string task_file = HEADSCOPE_TEST_DATA "/two_tasks.jsonl";
 const std::string model_file = HEADSCOPE_PROJECT_DIR "/data/planted-model.h5";
 
 /// With an engine named: a trial in each folder need not choose the same one.
@@ -266,18 +266,18 @@ TEST_F(MergeRefusal, NamesADuplicateShard) {
 }
 
 TEST_F(MergeRefusal, NamesWhatIsForeign) {
-  run_shards(folder_->file("b"), 2, one_pass({"--seed", "4"}));
+  run_shard(folder_->file("b"), one_pass({"--seed", "4", "--shard", "2/2"}));
   EXPECT_EQ(error_of_merging({shard("a", 1), shard("b", 2)}),
             shard("b", 2) + ": --seed is 4, but 0 in " + shard("a", 1));
-  run_shards(folder_->file("c"), 2,
-             one_pass({"--corpus", HEADSCOPE_PROJECT_DIR "/data/stories.conllu"}));
+  run_shard(folder_->file("c"),
+            one_pass({"--corpus", HEADSCOPE_PROJECT_DIR "/data/stories.conllu", "--shard", "2/2"}));
   EXPECT_THAT(error_of_merging({shard("a", 1), shard("c", 2)}),
               HasSubstr(shard("c", 2) + ": corpus SHA-256 is "));
-  run_shards(folder_->file("d"), 2,
-             one_pass({"--model", HEADSCOPE_PROJECT_DIR "/data/default-model.h5"}));
+  run_shard(folder_->file("d"), one_pass({"--model", HEADSCOPE_PROJECT_DIR "/data/default-model.h5",
+                                          "--shard", "2/2"}));
   EXPECT_THAT(error_of_merging({shard("a", 1), shard("d", 2)}),
               HasSubstr(shard("d", 2) + ": model SHA-256 is "));
-  run_shards(folder_->file("e"), 3, one_pass());
+  run_shard(folder_->file("e"), one_pass({"--shard", "2/3"}));
   EXPECT_EQ(error_of_merging({shard("a", 1), shard("e", 2, 3)}),
             shard("e", 2, 3) + ": the number of shards is 3, but 2 in " + shard("a", 1));
   StatisticsFile other = load_statistics(shard("a", 2));

@@ -98,8 +98,8 @@ class Comparison(unittest.TestCase):
                     low, high = (self.found[joined + "_difference" + bound].values[1] for bound in ("_ci_low", "_ci_high"))
                     with np.errstate(invalid="ignore"), warnings.catch_warnings():
                         warnings.simplefilter("ignore", RuntimeWarning)  # of heads without a value
-                        for bound, share in ((low, 2.5), (high, 97.5)):
-                            expected = np.where(np.isnan(difference[1]), np.nan, np.nanpercentile(draws, share, axis=0))
+                        for bound, percentile in zip((low, high), np.nanpercentile(draws, (2.5, 97.5), axis=0)):
+                            expected = np.where(np.isnan(difference[1]), np.nan, percentile)
                             # Differences of float32 resamples, interpolated in double.
                             np.testing.assert_allclose(bound, expected, rtol=1e-12, atol=1e-15)
                     apart = xr.DataArray((low > 0) | (high < 0))

@@ -3,6 +3,7 @@
 Only the random generator follows the program; it is implemented here a second time.
 """
 
+import functools
 import math
 import statistics
 
@@ -174,8 +175,11 @@ class Pass:
             hidden = layer_norm(model, x, name + "ln_2") @ model[name + "mlp.c_fc.weight"] + model[name + "mlp.c_fc.bias"]
             self.mlp_output.append(gelu_new(hidden) @ model[name + "mlp.c_proj.weight"] + model[name + "mlp.c_proj.bias"])
             x = x + self.mlp_output[-1]
-        self.resid = x
-        self.logits = layer_norm(model, x, "ln_f") @ model["wte.weight"].T
+        self.model, self.resid = model, x
+
+    @functools.cached_property
+    def logits(self):
+        return layer_norm(self.model, self.resid, "ln_f") @ self.model["wte.weight"].T
 
     def loss(self):
         """Negative log likelihood in nats of tokens 1 .. T-1, summed."""

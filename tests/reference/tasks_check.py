@@ -15,7 +15,7 @@ import numpy as np
 
 from classification_check import adjusted
 from plain_bpe import Tokenizer
-from plain_gpt2 import Pass, compare, read_model, report_failures, t_upper_tail
+from plain_gpt2 import Pass, compare, layer_norm, read_model, report_failures, t_upper_tail
 
 # Differences of logits in the program's float32.
 TOLERANCE = 1e-5
@@ -57,7 +57,8 @@ class Pair:
         """Difference of logits, and the direct effects of all heads, by the whole model's final scale."""
         result = self.run(head)
         direct = np.concatenate([outputs[:, -1] @ self.direction for outputs in result.head_output])
-        return result.logits[-1, self.good] - result.logits[-1, self.bad], direct
+        last = layer_norm(self.model, result.resid[-1:], "ln_f")[0]
+        return last @ (self.model["wte.weight"][self.good] - self.model["wte.weight"][self.bad]), direct
 
 
 def check_task(model, pairs, group, place):
