@@ -288,6 +288,9 @@ VariableTable make_variables() {
        "Mean attention to the place of explained, at queries for which the type names a place. It "
        "may be small: heads may get a type by another measure (induction heads by repeated random "
        "tokens)"},
+      {"explained_control_overlap", "head_type layer head", "1",
+       "Share of the queries for which the type names a place at which the place of "
+       "explained_control is the same. Where it is near 1, explained_gain can tell little"},
       {"mean_ablation_increase", "layer head", "nats",
        "L_mean - L of explained, per predicted token; for heads with a label that names a place",
        headscope_definition, sample},

@@ -211,6 +211,8 @@ TEST_F(PlantedLabels, ExplainWhatTheirHeadsDo) {
     EXPECT_NEAR(value("explained_where_said", type, layer, head), 1, 0.001) << type;
     EXPECT_GE(value("explained_place_mass", type, layer, head), 0.99) << type;
     EXPECT_EQ(value("explained_verdict", type, layer, head), 2) << type;
+    // The last copy, and the token before or at the query, are other places at nearly all queries.
+    EXPECT_LE(value("explained_control_overlap", type, layer, head), 0.05) << type;
   }
   // Another place explains no more than the mean attention does, but for chance.
   EXPECT_LE(value("explained_control", "positional", 0, 0), 0.1);

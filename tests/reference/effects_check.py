@@ -197,7 +197,7 @@ def check_labels(group, model, pieces, n_document, seed):
     types = list(group["head_type"].asstr()[()])
     increase = np.full(shape, np.nan)
     share = np.full((len(types),) + shape, np.nan)
-    control, said, mass = share.copy(), share.copy(), share.copy()
+    control, said, mass, overlap = share.copy(), share.copy(), share.copy(), share.copy()
 
     def loss(layer, head, replacement):
         """The sample's loss with z of a head replaced by replacement(piece) [token, d_head]."""
@@ -250,12 +250,18 @@ def check_labels(group, model, pieces, n_document, seed):
               for q, keys in enumerate(prototype_keys(label, piece)) if q and keys]
         return np.mean(at) if at else np.nan
 
+    def same_place(label, control):
+        same = [set(keys) == set(other) for piece in sampled
+                for q, (keys, other) in enumerate(zip(prototype_keys(label, piece), prototype_keys(control, piece))) if q and keys]
+        return np.mean(same) if same else np.nan
+
     for i, name in enumerate(types):
         for layer, head in np.ndindex(shape):
             pair = label_and_control(group, types, layer, head, name) if group["type"][i, layer, head] else None
             if pair is None:
                 continue
             mass[i, layer, head] = place_mass(layer, head, pair[0])
+            overlap[i, layer, head] = same_place(*pair)
             mean = loss(layer, head, lambda piece: mean_z[layer][head]) - clean
             increase[layer, head] = mean / n_token
             if not group["mean_ablation_increase_ci_low"][layer, head] > 0:
@@ -269,6 +275,7 @@ def check_labels(group, model, pieces, n_document, seed):
     compare("explained_control", control, group["explained_control"][()], tolerance=1e-4)
     compare("explained_where_said", said, group["explained_where_said"][()], tolerance=1e-4)
     compare("explained_place_mass", mass, group["explained_place_mass"][()])
+    compare("explained_control_overlap", overlap, group["explained_control_overlap"][()])
 
 
 def main(results_path, model_path, corpus_path, tokenizer_folder="", only=""):

@@ -28,8 +28,8 @@ std::string explained_loss_name(const std::string& type, Index head_index) {
   return name_of("explained", type, head_index);
 }
 
-std::string place_mass_name(const std::string& type, Index head_index) {
-  return name_of("place_mass", type, head_index);
+std::string place_sums_name(const std::string& type, Index head_index) {
+  return name_of("place_sums", type, head_index);
 }
 
 Place control_place(const HeadTypeList& types, const HeadType& type, const ResultsGroup& group,
@@ -101,12 +101,14 @@ void Explanation::add_layer_means(const LayerView& view, const std::vector<Label
     const Matrix& pattern = view.pattern.slice(head.head);
     Array& sums = statistics.sum(name_of("silent", label.type, label.head_index), {2, n_ctx + 1});
     double *const sum = &sums(0, 0), *const count = &sums(1, 0);
-    Array& mass = statistics.sum(place_mass_name(label.type, label.head_index), {2});
+    Array& of_place =
+        statistics.sum(place_sums_name(label.type, label.head_index), {n_place_sum});
     for (Index q = 1; q < view.n_token; ++q) {
       const float* const weights = pattern.colptr(q);
       if (!keys[i].keys[q].empty()) {
-        for (const Index key : keys[i].keys[q]) mass(0) += weights[key];
-        ++mass(1);
+        for (const Index key : keys[i].keys[q]) of_place(place_mass) += weights[key];
+        ++of_place(place_query);
+        of_place(place_same) += keys[i].keys[q] == keys[i].control_keys[q] ? 1 : 0;
         continue;
       }
       sum[n_ctx] += weights[0];
@@ -296,7 +298,7 @@ std::uint64_t Explanation::bytes(const RunShape& run) {
   // A label's place and its control have a list of keys for every query, with room to grow.
   const std::uint64_t keys = 2 * n * (sizeof(std::vector<Index>) + 4 * sizeof(Index));
   const std::uint64_t silent_row = config.n_ctx * sizeof(double),
-                      sums = n_block * n_explained_loss + 2 * config.n_ctx + 2;
+                      sums = n_block * n_explained_loss + 2 * (config.n_ctx + 1) + n_place_sum;
   const std::uint64_t of_label = keys + silent_row + sums * Statistics::sum_bytes;
   // Values and z of all layers, three replaced z of each label of a head, patterns, means of z.
   return HeadAblation::bytes(config, n, run.n_thread, run.settings.engines) +

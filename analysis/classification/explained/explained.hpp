@@ -95,9 +95,16 @@ enum LabelVerdict { not_measured, unexplained, explained };
 
 /// The name of the sums of losses, of dimensions block and ExplainedLoss.
 std::string explained_loss_name(const std::string& type, Index head_index);
-/// The name of a sum of two elements: the head's attention to its label's place, and the number of
-/// queries that have such a place.
-std::string place_mass_name(const std::string& type, Index head_index);
+/// The name of a sum by PlaceSum.
+std::string place_sums_name(const std::string& type, Index head_index);
+/// The share of queries above which texts call a control mostly the label's place.
+inline constexpr double mostly_the_same = 0.5;
+enum PlaceSum : Index {
+  place_mass,   ///< the head's attention to its label's place
+  place_query,  ///< queries that have such a place
+  place_same,   ///< those of them for which the control is the same place
+  n_place_sum
+};
 /// Names of the sums, by block, of predicted tokens and of documents.
 inline constexpr const char* explained_token_count = "explained_token";
 inline constexpr const char* explained_document_count = "explained_document";

@@ -41,13 +41,18 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
   Series of_unexplained = Series::points("unexplained", 5);
   Series controls = Series::points("another type's place", 1);
   controls.shift = 0.25;
-  std::vector<std::string> rows;
+  std::vector<std::string> rows, same;
+  const Array& overlap = group.values("explained_control_overlap");
   const std::vector<std::string> types = spaced(group.labels("head_type"));
   for (const std::size_t i : order) {
     const std::size_t head_index = i % n_head_total;
     const double row = static_cast<double>(rows.size());
     add_share(row, share.estimate(i), verdict(i) == explained ? of_explained : of_unexplained);
     add_share(row, control.estimate(i), controls);
+    if (overlap.values[i] > mostly_the_same) {
+      same.push_back(head_text(head_index, increase.shape[1]) + " (" +
+                     percent(overlap.values[i]) + " of its queries)");
+    }
     rows.push_back(head_text(head_index, increase.shape[1]) + "  " + types[i / n_head_total] +
                    "  " + number_text(increase.values[head_index], 2));
   }
@@ -75,6 +80,10 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
           "Unexplained: the interval does not lie above 0, or the paired difference from the "
           "control does not. Labels that name no place and labels of heads without a measurable "
           "effect are left out." +
+          (same.empty() ? ""
+                        : " The control is mostly the label's place, so that little tells the two "
+                          "apart, of " +
+                              joined(same, ", ") + ".") +
           drawn,
       .source = headscope_definition,
       .content = std::move(chart)};

@@ -15,7 +15,8 @@ struct MeasuredLabel {
   std::size_t head_index;
   std::string place_text, control_text;
   Array sums;   // block x loss
-  double mass;  // the head's attention to the label's place
+  double mass;     // the head's attention to the label's place
+  double overlap;  // share of queries for which the control is the same place
   Estimate increase, share, control_share, gain, said_share;
 
   LabelVerdict verdict() const {
@@ -37,8 +38,11 @@ std::string explained_text(const MeasuredLabel& label) {
   return std::string(label.verdict() == unexplained ? "unexplained: " : "") +
          "with attention on exactly " + label.place_text + ", " + stays(label.share) +
          ", interval " + percent(label.share.low) + " to " + percent(label.share.high) + "; on " +
-         label.control_text + ", the place of another type, " + percent(label.control_share.value) +
-         ". If only the queries for which the label names a place are replaced, " +
+         label.control_text + ", the place of another type" +
+         (label.overlap > 0
+              ? " but the same place at " + percent(label.overlap) + " of these queries"
+              : "") +
+         ", " + percent(label.control_share.value) + ". If only the queries for which the label names a place are replaced, " +
          stays(label.said_share) + " (no control). On this text the head puts " +
          percent(label.mass) + " of its attention there";
 }
@@ -53,13 +57,15 @@ std::vector<MeasuredLabel> measured_labels(const HeadTypeList& types, const Stat
     const std::size_t head_index = place % n_head_total;
     const std::string name = explained_loss_name(type.name, head_index);
     if (group.values("type").values[place] != 1 || !type.place || !statistics.has(name)) continue;
-    const Array mass = statistics.total(place_mass_name(type.name, head_index));
+    const Array of_place = statistics.total(place_sums_name(type.name, head_index));
+    const double n_query = of_place(place_query);
     labels.push_back({place,
                       head_index,
                       type.place(group, head_index).text,
                       control_place(types, type, group, head_index).text,
                       statistics.total(name),
-                      Ratio{mass(0), mass(1)}.value(),
+                      Ratio{of_place(place_mass), n_query}.value(),
+                      Ratio{of_place(place_same), n_query}.value(),
                       {},
                       {},
                       {},
@@ -118,7 +124,7 @@ void add_explained(const HeadTypeList& types, const Statistics& statistics, std:
   const std::size_t n_place = shape[0] * shape[1] * shape[2];
   std::vector<Estimate> share(n_place), control(n_place), gain(n_place), said(n_place),
       increase(shape[1] * shape[2]);
-  std::vector<double> verdict(n_place), mass(n_place, arma::datum::nan);
+  std::vector<double> verdict(n_place), mass(n_place, arma::datum::nan), overlap = mass;
   std::vector<std::string> text(n_place);
   for (const MeasuredLabel& label : labels) {
     share[label.place] = label.share;
@@ -128,6 +134,7 @@ void add_explained(const HeadTypeList& types, const Statistics& statistics, std:
     increase[label.head_index] = label.increase;
     verdict[label.place] = label.verdict();
     mass[label.place] = label.mass;
+    overlap[label.place] = label.overlap;
     text[label.place] = explained_text(label);
   }
   const VariableTable& variables = classification_variables();
@@ -136,6 +143,7 @@ void add_explained(const HeadTypeList& types, const Statistics& statistics, std:
   group.add(variables["explained_gain"], gain);
   group.add(variables["explained_where_said"], said);
   group.add(variables["explained_place_mass"], Array(shape, std::move(mass)));
+  group.add(variables["explained_control_overlap"], Array(shape, std::move(overlap)));
   group.add(variables["mean_ablation_increase"], increase);
   group.add(variables["explained_verdict"], Array(shape, std::move(verdict)));
   group.add(variables["explained_text"], std::move(text));
@@ -148,12 +156,14 @@ std::string explained_line(const ResultsGroup& group) {
   if (!group.has("explained_verdict")) return "";
   const Array& verdicts = group.values("explained_verdict");
   const Variable& share = group.variable("explained");
-  std::size_t n_measured = 0, n_half = 0, n_unexplained = 0;
+  const Array& overlap = group.values("explained_control_overlap");
+  std::size_t n_measured = 0, n_half = 0, n_unexplained = 0, n_same = 0;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const auto verdict = static_cast<LabelVerdict>(verdicts.values[i]);
     if (verdict == not_measured) continue;
     ++n_measured;
     n_unexplained += verdict == unexplained ? 1 : 0;
+    n_same += verdict == unexplained && overlap.values[i] > mostly_the_same ? 1 : 0;
     n_half += verdict == explained && share.estimate(i).value >= 0.5 ? 1 : 0;
   }
   if (n_measured == 0) {
@@ -169,7 +179,11 @@ std::string explained_line(const ResultsGroup& group) {
          "; with its attention replaced by the label's place, the head keeps at least half. "
          "Unexplained labels, not shown to keep anything or to keep more than another type's "
          "place: " +
-         std::to_string(n_unexplained) + ".";
+         std::to_string(n_unexplained) + "." +
+         (n_same == 0 ? ""
+                      : " Of the unexplained labels " + std::to_string(n_same) +
+                            " can hardly be told from the other type's place, which is the same at "
+                            "more than half of the queries.");
 }
 
 }  // namespace headscope
