@@ -362,7 +362,7 @@ std::optional<Figure> first_order_exact_figure(const ResultsGroup& group,
 /// The correlation above that of relabelled heads, so that 0 is chance. Nothing where no task that
 /// the model is shown to do has one.
 std::optional<Figure> paths_composition_figure(const ResultsGroup& group) {
-  if (!group.has("composition_correlation")) return std::nullopt;
+  if (!group.has("composition_correlation_chance")) return std::nullopt;
   const Variable& correlation = group.variable("composition_correlation");
   const Array& chance = group.values("composition_correlation_chance");
   const std::vector<std::string> kinds{"by queries", "by keys", "by values"};

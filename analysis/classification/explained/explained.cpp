@@ -101,8 +101,7 @@ void Explanation::add_layer_means(const LayerView& view, const std::vector<Label
     const Matrix& pattern = view.pattern.slice(head.head);
     Array& sums = statistics.sum(name_of("silent", label.type, label.head_index), {2, n_ctx + 1});
     double *const sum = &sums(0, 0), *const count = &sums(1, 0);
-    Array& of_place =
-        statistics.sum(place_sums_name(label.type, label.head_index), {n_place_sum});
+    Array& of_place = statistics.sum(place_sums_name(label.type, label.head_index), {n_place_sum});
     for (Index q = 1; q < view.n_token; ++q) {
       const float* const weights = pattern.colptr(q);
       if (!keys[i].keys[q].empty()) {

@@ -97,8 +97,6 @@ enum LabelVerdict { not_measured, unexplained, explained };
 std::string explained_loss_name(const std::string& type, Index head_index);
 /// The name of a sum by PlaceSum.
 std::string place_sums_name(const std::string& type, Index head_index);
-/// The share of queries above which texts call a control mostly the label's place.
-inline constexpr double mostly_the_same = 0.5;
 enum PlaceSum : Index {
   place_mass,   ///< the head's attention to its label's place
   place_query,  ///< queries that have such a place
@@ -132,5 +130,9 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group);
 
 /// How many labels explain what their head does; empty where nothing was replaced.
 std::string explained_line(const ResultsGroup& group);
+
+/// Whether the control of a label is the label's place at more than half of its queries. False in
+/// results of version 1.0.0, which do not say so. @param label  type x layer x head, row-major.
+bool is_mostly_control(const ResultsGroup& group, std::size_t label);
 
 }  // namespace headscope

@@ -42,16 +42,16 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
   Series controls = Series::points("another type's place", 1);
   controls.shift = 0.25;
   std::vector<std::string> rows, same;
-  const Array& overlap = group.values("explained_control_overlap");
   const std::vector<std::string> types = spaced(group.labels("head_type"));
   for (const std::size_t i : order) {
     const std::size_t head_index = i % n_head_total;
     const double row = static_cast<double>(rows.size());
     add_share(row, share.estimate(i), verdict(i) == explained ? of_explained : of_unexplained);
     add_share(row, control.estimate(i), controls);
-    if (overlap.values[i] > mostly_the_same) {
+    if (is_mostly_control(group, i)) {
       same.push_back(head_text(head_index, increase.shape[1]) + " (" +
-                     percent(overlap.values[i]) + " of its queries)");
+                     percent(group.values("explained_control_overlap").values[i]) +
+                     " of its queries)");
     }
     rows.push_back(head_text(head_index, increase.shape[1]) + "  " + types[i / n_head_total] +
                    "  " + number_text(increase.values[head_index], 2));

@@ -14,7 +14,7 @@ struct MeasuredLabel {
   std::size_t place;  // type * n_head_total + head_index
   std::size_t head_index;
   std::string place_text, control_text;
-  Array sums;   // block x loss
+  Array sums;      // block x loss
   double mass;     // the head's attention to the label's place
   double overlap;  // share of queries for which the control is the same place
   Estimate increase, share, control_share, gain, said_share;
@@ -42,7 +42,8 @@ std::string explained_text(const MeasuredLabel& label) {
          (label.overlap > 0
               ? " but the same place at " + percent(label.overlap) + " of these queries"
               : "") +
-         ", " + percent(label.control_share.value) + ". If only the queries for which the label names a place are replaced, " +
+         ", " + percent(label.control_share.value) +
+         ". If only the queries for which the label names a place are replaced, " +
          stays(label.said_share) + " (no control). On this text the head puts " +
          percent(label.mass) + " of its attention there";
 }
@@ -152,18 +153,22 @@ void add_explained(const HeadTypeList& types, const Statistics& statistics, std:
   group.add(variables["explained_documents"], n_document);
 }
 
+bool is_mostly_control(const ResultsGroup& group, std::size_t label) {
+  const Variable* const overlap = group.find("explained_control_overlap");
+  return overlap != nullptr && overlap->values.values[label] > 0.5;
+}
+
 std::string explained_line(const ResultsGroup& group) {
   if (!group.has("explained_verdict")) return "";
   const Array& verdicts = group.values("explained_verdict");
   const Variable& share = group.variable("explained");
-  const Array& overlap = group.values("explained_control_overlap");
   std::size_t n_measured = 0, n_half = 0, n_unexplained = 0, n_same = 0;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const auto verdict = static_cast<LabelVerdict>(verdicts.values[i]);
     if (verdict == not_measured) continue;
     ++n_measured;
     n_unexplained += verdict == unexplained ? 1 : 0;
-    n_same += verdict == unexplained && overlap.values[i] > mostly_the_same ? 1 : 0;
+    n_same += verdict == unexplained && is_mostly_control(group, i) ? 1 : 0;
     n_half += verdict == explained && share.estimate(i).value >= 0.5 ? 1 : 0;
   }
   if (n_measured == 0) {
