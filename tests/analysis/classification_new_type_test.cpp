@@ -89,7 +89,7 @@ TEST_F(NewType, HasItsFlagItsWordsAndItsShare) {
   EXPECT_EQ(group().variable("type_sentence").text[toy()], "It does what toys do.");
   EXPECT_GT(group().values("type_share")(toy()), 0);
   EXPECT_THAT(group().variable("primary").flag_meanings, Contains("toy_type"));
-  EXPECT_THAT(group().summary, HasSubstr("toy_type"));
+  EXPECT_THAT(group().summary, HasSubstr("1 toy type (L0H0)"));
 }
 
 TEST_F(NewType, IsExplainedByItsPlace) {

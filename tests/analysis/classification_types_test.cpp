@@ -373,7 +373,7 @@ TEST_F(TypesTest, TheClassOfEvenDocumentsIsJudgedOnOddOnes) {
   const ResultsGroup group = results();
   EXPECT_EQ(group.values("word_class")(0, 1), static_cast<double>(verb));
   EXPECT_EQ(group.values("word_class")(0, 0), -1);
-  EXPECT_THAT(group.summary, HasSubstr("1 word_class (L0H1 by verbs)"));
+  EXPECT_THAT(group.summary, HasSubstr("1 word class (L0H1 by verbs)"));
   set_class(1, verb, 49, 20);
   EXPECT_FALSE(types().has("word_class", 1)) << "below a half";
   set_class(1, verb, 60, 31);

@@ -3,6 +3,7 @@
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "classification/explained/explained.hpp"
 #include "report_text.hpp"
 
