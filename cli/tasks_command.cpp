@@ -27,10 +27,11 @@ class TasksCommand : public Command {
   TasksCommand() {
     add_positional(options_, template_, "template", "TEMPLATE", "a template");
     options_(selection_.n_pair, {"pairs", "N", "number of different pairs"});
-    options_(tokenizer_,
-             {"tokenizer", "PATH",
-              "folder or model with the tokenizer; each word that varies is one token of it",
-              "that of the default model"});
+    options_(
+        tokenizer_,
+        {"tokenizer", "PATH",
+         "folder or model with the tokenizer; each word that varies is one token of it",
+         "that of the default model, which has too few words for sva, greater_than and acronym"});
     options_(selection_.seed,
              {"seed", "N", "seed of the random choices; the same seed gives the same pairs"});
     options_(selection_.one_length,

@@ -368,7 +368,10 @@ std::optional<Figure> paths_composition_figure(const ResultsGroup& group) {
   const std::vector<std::string> kinds{"by queries", "by keys", "by values"};
   std::vector<std::string> tasks;
   std::vector<Series> series;
-  for (const std::string& kind : kinds) series.push_back(Series::points(kind));
+  for (const std::string& kind : kinds) {
+    series.push_back(Series::points(kind));
+    series.back().shift = 0.25 * (static_cast<double>(series.size()) - 2);
+  }
   for (std::size_t task = 0; task < chance.shape[0]; ++task) {
     if (group.values("can_do")(task) == 0) continue;
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {

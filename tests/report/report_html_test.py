@@ -45,7 +45,7 @@ class Page(html.parser.HTMLParser):
 class Report(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        with open(os.path.join(FOLDER, "report.html"), encoding="utf-8") as file:
+        with open(os.path.join(FOLDER, "all", "report.html"), encoding="utf-8") as file:
             cls.text = file.read()
         cls.page = Page(cls.text)
 
@@ -115,7 +115,7 @@ class Report(unittest.TestCase):
 
     def test_every_figure_is_inline_and_named(self):
         pictures = [a for tag, a in self.page.elements if tag == "svg"]
-        self.assertEqual(len(pictures), len([f for f in os.listdir(os.path.join(FOLDER, "figures"))
+        self.assertEqual(len(pictures), len([f for f in os.listdir(os.path.join(FOLDER, "all", "figures"))
                                              if f.endswith(".svg")]))
         for attributes in pictures:
             self.assertTrue(attributes.get("aria-label"))

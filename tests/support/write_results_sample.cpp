@@ -40,9 +40,9 @@ void write_figures_and_report(const headscope::Results& results,
 
 }  // namespace
 
-/// Writes the sample results, their tables and a report with every sample figure to a folder, and
-/// reports of large models to `12x12`, `24x16` and `30x9` in it. Tests read them with other
-/// programs.
+/// Writes the sample results, their tables and a report with few figures to a folder, and in it to
+/// `all` a report with every sample figure, to `12x12`, `24x16` and `30x9` those of large models.
+/// Tests read them with other programs.
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   namespace fs = std::filesystem;
@@ -58,8 +58,16 @@ int main(int argc, char** argv) {
       figure.group = "pruning";
       figure.caption = "Caption of " + headscope::test::hostile;
     }
-    write_figures_and_report(results, headscope::test::sample_presentations(), std::move(figures),
+    std::vector<headscope::Figure> few;
+    for (const headscope::Figure& figure : figures) {
+      for (const char* const name : {"head_costs", "points", "graph", "graph_bands"}) {
+        if (figure.name == name) few.push_back(figure);
+      }
+    }
+    write_figures_and_report(results, headscope::test::sample_presentations(), std::move(few),
                              folder);
+    write_figures_and_report(results, headscope::test::sample_presentations(), std::move(figures),
+                             folder / "all");
     for (const auto& [n_layer, n_head] : {std::pair{12, 12}, std::pair{24, 16}, std::pair{30, 9}}) {
       const headscope::Results large = headscope::test::large_results(
           static_cast<std::size_t>(n_layer), static_cast<std::size_t>(n_head));

@@ -60,7 +60,7 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
   Chart chart =
       rows_chart("head, label, effect on the loss (nats)", "share of the head's effect that stays",
                  std::move(rows), {of_explained, of_unexplained, controls});
-  chart.y_low = lowest_share;
+  chart.y_low = lowest_share - 0.05;
   chart.y_high = 1.25;
   const std::string drawn = n_measured > order.size()
                                 ? " The " + std::to_string(order.size()) + " of " +
