@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/number_text.hpp"
 #include "classification/classification.hpp"
 #include "classification/explained/explained.hpp"
 #include "classification/types/registry.hpp"
@@ -221,6 +222,28 @@ TEST_F(PlantedLabels, ExplainWhatTheirHeadsDo) {
   const Array& increase = group.variable("mean_ablation_increase").values;
   EXPECT_GT(increase(1, 0), 3) << "nats: half of the tokens follow from the induction head alone";
   EXPECT_EQ(group.variable("explained_documents").values.values[0], n_repetition);
+}
+
+TEST_F(PlantedLabels, TextsNameThoseWhoseControlIsMostlyTheirPlace) {
+  ResultsGroup group = classified();
+  const auto caption = [&] { return labels_explained_figure(group)->caption; };
+  const auto is_overlap = [](const Variable& variable) {
+    return variable.name == "explained_control_overlap";
+  };
+  EXPECT_THAT(caption(), testing::Not(testing::HasSubstr("mostly")));
+  EXPECT_THAT(explained_line(group), testing::EndsWith("another type's place: 0."));
+  const std::size_t induction = *group.dimension("head_type").place_of("induction");
+  for (Variable& variable : group.variables) {
+    if (is_overlap(variable)) variable.values(induction, Index{1}, Index{0}) = 0.7;
+    if (variable.name == "explained_verdict") {
+      variable.values(induction, Index{1}, Index{0}) = unexplained;
+    }
+  }
+  EXPECT_THAT(caption(), testing::HasSubstr("of L1H0 (" + percent(0.7) + " of its queries)."));
+  EXPECT_THAT(explained_line(group),
+              testing::HasSubstr("Of the unexplained labels 1 can hardly be told from the other"));
+  std::erase_if(group.variables, is_overlap);  // as in results of version 1.0.0
+  EXPECT_THAT(caption(), testing::Not(testing::HasSubstr("mostly")));
 }
 
 TEST_F(PlantedLabels, OtherTypesPlacesExplainNothing) {
