@@ -91,7 +91,7 @@ void check_relations(const Corpus& corpus, const std::string& paths,
                       ", and what follows a colon does not count; --analyses names others");
 }
 
-/// `; fewer analyses or fewer than 90 relations take less`
+/// `; fewer analyses or fewer than 90 relations take less`; without analyses, that they take more.
 std::string less_memory_text(const RunShape& run,
                              const std::vector<const RegisteredAnalysis*>& analyses) {
   if (analyses.empty()) return "; the analyses, counted after the model is read, take more";

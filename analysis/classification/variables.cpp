@@ -70,8 +70,8 @@ VariableTable make_variables() {
        flag,
        {"offset", "word_class"}},
       {"relation_baseline_heldout_offset", "relation direction", "1",
-       "Accuracy of the best fixed word offset on odd-numbered documents, the largest of "
-       "all offsets there",
+       "Accuracy of the best fixed word offset on odd-numbered documents, the largest of all "
+       "offsets there",
        "Clark et al. 2019"},
       {"relation_baseline_heldout_word_class", "relation direction", "1",
        "Accuracy of the nearest earlier word of relation_class on odd-numbered documents; 0 with "
@@ -271,8 +271,8 @@ VariableTable make_variables() {
        headscope_definition, sample},
       {"explained_control", "head_type layer head", "1",
        "explained with a wrong place, where possible of a type that the head does not have, at the "
-       "same "
-       "queries: for syntactic the rule of the relation's baseline, for induction the last copy, "
+       "same queries: for syntactic the rule of the relation's baseline, for induction the last "
+       "copy, "
        "for duplicate the token after the last copy, for positional the query, else the previous "
        "token, the query or position 0",
        headscope_definition, sample},

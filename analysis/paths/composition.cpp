@@ -130,16 +130,16 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
         largest = found;
         largest_on = task_name(group, task) + " by " + kinds[kind];
       }
-      std::uint64_t n_as_large = 0;
       std::vector<double> of_relabelled;
       for (std::uint64_t i = 0; i < settings.n_bootstrap; ++i) {
         const double permuted =
             correlation_of(head_edges(composition, effects, kind, graph, labels[i]));
-        n_as_large += permuted >= found ? 1 : 0;
         of_relabelled.push_back(permuted);
         if (counts) chance[i] += permuted;
       }
       if (settings.n_bootstrap >= least_resamples) {
+        const auto n_as_large = std::ranges::count_if(
+            of_relabelled, [&](double permuted) { return permuted >= found; });
         p(task, kind) =
             static_cast<double>(n_as_large + 1) / static_cast<double>(settings.n_bootstrap + 1);
         chance_correlation(task, kind) = mean_of_numbers(of_relabelled);

@@ -28,7 +28,7 @@ struct TaskSums : MarginSums {
   std::string margin_change;  ///< block x ablation x layer x head, nats
   // Over all pairs.
   std::string squared_change;  ///< ablation x layer x head, of the pairs' margin changes
-  std::string correct_change;  ///< ablation x layer x head, pairs: margin > 0, less before
+  std::string correct_change;  ///< ablation x layer x head, change of pairs with margin > 0
   std::string first_order;     ///< layer x head, nats
   // Over the pairs with a direct effect.
   std::string n_direct_effect;    ///< block, pairs

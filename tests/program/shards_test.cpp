@@ -119,7 +119,7 @@ double hazen_quantile(std::vector<double> values, double p) {
   return values[below] + (place - std::floor(place)) * (values[below + 1] - values[below]);
 }
 
-TEST(PermutedControl, IsTheScoreThatFewHeadsOfModelsWithPermutedWeightsReach) {
+TEST(Shards, PermutedScoreIsReachedByFewHeadsOfModelsWithPermutedWeights) {
   const Model model = load_model(model_file);
   const TemporaryDirectory folder;
   std::vector<double> pooled;

@@ -51,8 +51,7 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
     add_share(row, control.estimate(i), controls);
     if (is_mostly_control(group, i)) {
       same.push_back(head_text(head_index, increase.shape[1]) + " (" +
-                     percent(group.values("explained_control_overlap").values[i]) +
-                     " of its queries)");
+                     percent(group.values("explained_control_overlap").values[i]) + ")");
     }
     rows.push_back(head_text(head_index, increase.shape[1]) + "  " + types[i / n_head_total] +
                    "  " + number_text(increase.values[head_index], 2));
@@ -82,8 +81,9 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
           "control does not. Labels that name no place and labels of heads without a measurable "
           "effect are left out." +
           (same.empty() ? ""
-                        : " The control is mostly the label's place, so that little tells the two "
-                          "apart, of " +
+                        : " At more than half of the queries for which the label names a place the "
+                          "control is the same place, so that only the other queries can tell the "
+                          "two apart: " +
                               joined(same, ", ") + ".") +
           drawn,
       .source = headscope_definition,

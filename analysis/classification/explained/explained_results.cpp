@@ -38,11 +38,11 @@ std::string explained_text(const MeasuredLabel& label) {
   return std::string(label.verdict() == unexplained ? "unexplained: " : "") +
          "with attention on exactly " + label.place_text + ", " + stays(label.share) +
          ", interval " + percent(label.share.low) + " to " + percent(label.share.high) + "; on " +
-         label.control_text + ", the place of another type" +
+         label.control_text + ", the place of another type, " + percent(label.control_share.value) +
          (label.overlap > 0
-              ? " but the same place at " + percent(label.overlap) + " of these queries"
+              ? ". At " + percent(label.overlap) +
+                    " of the queries for which the label names a place both places are the same"
               : "") +
-         ", " + percent(label.control_share.value) +
          ". If only the queries for which the label names a place are replaced, " +
          stays(label.said_share) + " (no control). On this text the head puts " +
          percent(label.mass) + " of its attention there";
@@ -185,10 +185,12 @@ std::string explained_line(const ResultsGroup& group) {
          "Unexplained labels, not shown to keep anything or to keep more than another type's "
          "place: " +
          std::to_string(n_unexplained) + "." +
-         (n_same == 0 ? ""
-                      : " Of the unexplained labels " + std::to_string(n_same) +
-                            " can hardly be told from the other type's place, which is the same at "
-                            "more than half of the queries.");
+         (n_same == 0
+              ? ""
+              : " For " + std::to_string(n_same) +
+                    " of the unexplained labels the other type's place is the label's place "
+                    "at more than half of the queries for which the label names one, so "
+                    "that only the other queries can tell the two places apart.");
 }
 
 }  // namespace headscope

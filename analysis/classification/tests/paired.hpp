@@ -44,8 +44,8 @@ class PairedSums {
   double n_case() const { return n_case_; }
 
   /// One-sided p-value for the hypothesis that the head has on average at most as many hits as the
-  /// rule; NaN for fewer
-  /// than two documents. 1 if head and rule have the same number in every document.
+  /// rule; NaN for fewer than two documents. 1 if head and rule have the same number in every
+  /// document.
   double p(Index head_index, Index rule) const;
 
  private:
