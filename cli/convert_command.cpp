@@ -24,7 +24,7 @@ class ConvertCommand : public Command {
   }
 
   void run(const std::string& /*command_line*/) override {
-    refuse_input_as_output(in_, out_);
+    check_model_output(in_, out_);
     Model model = load_model(in_, {n_head_});
     const std::optional<TokenizerFiles> files =
         tokenizer_.empty() ? tokenizer_files_of(model) : read_tokenizer_files(tokenizer_);

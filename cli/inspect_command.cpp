@@ -156,12 +156,6 @@ std::string size_text(std::uint64_t n_byte) {
   return size < 0.1 ? count_text(n_byte, "byte") : decimals(size, 1) + " MB";
 }
 
-/// Whether the file holds the results of a run or a comparison.
-bool is_results(const FileDescription& file) {
-  const auto format = file.attributes.find("format");
-  return format != file.attributes.end() && format->second.starts_with("headscope results ");
-}
-
 /// What was run, and the summary of the report.
 /// @param path  of the file.
 void print_results(const Results& results, const std::string& path) {
@@ -190,10 +184,10 @@ void print_results(const Results& results, const std::string& path) {
 
 void print_description(const std::string& path, Index n_head, bool with_arrays) {
   const FileDescription file = describe_file(path, {n_head});
-  const bool of_results = is_results(file);
-  print_heading(file.path, (of_results ? "results" : std::string(file_kind_text(file.kind))) +
-                               ", " + size_text(file.n_byte));
-  if (of_results && !with_arrays) return print_results(read_results(file.path), file.path);
+  print_heading(file.path, std::string(file_kind_text(file.kind)) + ", " + size_text(file.n_byte));
+  if (file.kind == FileKind::results && !with_arrays) {
+    return print_results(read_results(file.path), file.path);
+  }
   for (const auto& [name, value] : file.attributes) print_line(name, value);
   if (file.model) {
     print_model(*file.model, file.path);
@@ -328,6 +322,25 @@ bool is_text_file(const fs::path& path) {
          extension == ".gz";
 }
 
+/// Whether a path is a folder of the files of a tokenizer and no file of a corpus.
+bool is_tokenizer(const fs::path& path) {
+  if (!fs::is_directory(path) || model_file_in(path.string()) ||
+      !find_tokenizer_files(path.string())) {
+    return false;
+  }
+  std::error_code ignored;
+  return std::ranges::none_of(fs::directory_iterator(path, ignored), [](const auto& entry) {
+    return is_text_file(entry.path()) && entry.path().filename() != "merges.txt";
+  });
+}
+
+void print_tokenizer(const std::string& path) {
+  const Tokenizer tokenizer = Tokenizer::from_directory(path);
+  print_heading(path, "tokenizer");
+  print_line("tokens", tokenizer.size());
+  print_line("longest token", count_text(tokenizer.longest_token(), "byte"));
+}
+
 bool is_text_corpus(const fs::path& path) {
   if (fs::is_directory(path)) {
     return !fs::exists(results_file(path.string())) && !model_file_in(path.string()) &&
@@ -370,6 +383,8 @@ class InspectCommand : public Command {
         print_unfinished(path, passes);
       } else if (is_task_input(path)) {
         print_tasks(path, tokenizer_);
+      } else if (is_tokenizer(path)) {
+        print_tokenizer(path);
       } else if (is_text_corpus(path)) {
         print_corpus(path, tokenizer_, encoding_);
       } else {
@@ -390,7 +405,7 @@ class InspectCommand : public Command {
 
 RegisteredCommand inspect_command() {
   return {"inspect",
-          "show what a model, corpus, task or results file holds, or an unfinished run",
+          "show what a model, corpus, tokenizer, task or results file holds, or an unfinished run",
           std::make_unique<InspectCommand>,
           "Results",
           {"inspect gpt2.h5", "inspect out"}};

@@ -32,7 +32,7 @@ class PruneCommand : public Command {
     for (const std::string& name : heads_) named.insert(HeadIndex::parse(name));
     const std::vector<HeadIndex> heads(named.begin(), named.end());
     const PruneMode mode = mode_ == "zero" ? PruneMode::zero : PruneMode::remove;
-    refuse_input_as_output(model_, out_);
+    check_model_output(model_, out_);
     Model model = load_model(model_, {n_head_});
     prune_heads(model, heads, mode);
     if (const auto files = tokenizer_files_of(model)) store_tokenizer(*files, model);

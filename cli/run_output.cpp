@@ -14,6 +14,7 @@
 #include "files/pending_file.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
+#include "headscope/inspect.hpp"
 #include "headscope/output_lock.hpp"
 #include "headscope/report.hpp"
 #include "parallel.hpp"
@@ -86,10 +87,20 @@ void refuse_replacement(const std::string& path) {
                   "folder");
 }
 
-void refuse_input_as_output(const std::string& input, const std::string& output) {
+void check_model_output(const std::string& input, const std::string& output) {
   std::error_code ignored;
-  if (!fs::equivalent(input, output, ignored)) return;
-  throw DataError(output, "", "is the model that is read; choose another file to write");
+  if (fs::equivalent(input, output, ignored)) {
+    throw DataError(output, "", "is the model that is read; choose another file to write");
+  }
+  if (!fs::is_regular_file(output, ignored) || fs::is_empty(output, ignored)) return;
+  try {
+    const FileKind kind = describe_file(output).kind;
+    if (kind == FileKind::flat_model || kind == FileKind::keras_model) return;
+  } catch (const Error&) {
+    // A file that cannot be read as a model may be anything.
+  }
+  throw DataError(output, "",
+                  "is there and is no HDF5 model; remove it or choose another file to write");
 }
 
 void announce_replacement(const std::string& path) {

@@ -22,8 +22,9 @@ void check_output_folder(const std::string& path);
 /// @throws DataError if the folder holds the results of a run, or a report without results.
 void refuse_replacement(const std::string& path);
 
-/// @throws DataError if both are one file, which would be lost.
-void refuse_input_as_output(const std::string& input, const std::string& output);
+/// Checks that writing a model loses nothing but an earlier model.
+/// @throws DataError if both are one file, or the output is a file that is no HDF5 model.
+void check_model_output(const std::string& input, const std::string& output);
 
 /// Says on stderr that the results in the folder will be replaced, if there are any.
 void announce_replacement(const std::string& path);

@@ -1,5 +1,6 @@
 #include "paths/circuit_file.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -62,7 +63,8 @@ void write_circuits(const Results& results, const std::string& directory) {
   const ResultsGroup& group = results.group("paths");
   const std::vector<std::string> names = file_names(group.labels("task"));
   for (std::size_t task = 0; task < names.size(); ++task) {
-    if (std::isnan(group.values("circuit_edges_pruned")(task))) continue;
+    const Array score = group.values("edge_integrated").part(task);
+    if (std::ranges::all_of(score.values, [](double value) { return std::isnan(value); })) continue;
     write_file((fs::path(directory) / ("circuit_" + names[task] + ".json")).string(),
                circuit_json(results, task));
   }

@@ -17,8 +17,8 @@ namespace headscope {
 /// Source: Mueller et al. 2025; Hanna et al. 2024.
 std::string circuit_json(const Results& results, std::size_t task);
 
-/// Writes `circuit_TASK.json` for each task with a pruned circuit (edge_in_circuit); nothing
-/// without the group `paths`.
+/// Writes `circuit_TASK.json` for each task whose edges have scores; without a pruned circuit no
+/// node or edge is in the graph. Writes nothing without the group `paths`.
 void write_circuits(const Results& results, const std::string& directory);
 
 /// Removes the files that write_circuits wrote into a folder, nothing else.

@@ -20,7 +20,8 @@ enum class FileKind {
   safetensors_model,  ///< safetensors
   config,             ///< Hugging Face's `config.json`: a model's shape alone
   token_corpus,       ///< HDF5 with `tokens` and `offsets`
-  other_hdf5,         ///< results, statistics and all other HDF5
+  results,            ///< HDF5 with the results of a run or a comparison
+  other_hdf5,         ///< statistics and all other HDF5
 };
 
 /// In words: `Keras model (HDF5)`.

@@ -18,7 +18,7 @@ HeadIndex HeadIndex::parse(const std::string& text) {
     const auto head = parse_whole_number(view.substr(mark + 1));
     if (layer && head) return {*layer, *head};
   }
-  throw OptionError("head", "expected the form L5H1, got \"" + text + "\"");
+  throw OptionError("--heads", "expected the form L5H1, got \"" + text + "\"");
 }
 
 }  // namespace headscope

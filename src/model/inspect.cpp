@@ -71,6 +71,8 @@ std::string_view file_kind_text(FileKind kind) {
       return "config of a model";
     case FileKind::token_corpus:
       return "corpus of token ids (HDF5)";
+    case FileKind::results:
+      return "results";
     case FileKind::other_hdf5:
       return "HDF5";
   }

@@ -11,9 +11,9 @@ void prune_heads(Model& model, std::span<const HeadIndex> heads, PruneMode mode)
   const Index d_head = config.d_head();
   for (const HeadIndex head : heads) {
     if (head.layer < config.n_layer && head.head < config.n_head) continue;
-    throw OptionError("head", "expected a head of a model with " + std::to_string(config.n_layer) +
-                                  " layers of " + std::to_string(config.n_head) + " heads, got " +
-                                  head.text());
+    throw OptionError("--heads", "expected a head of a model with " +
+                                     std::to_string(config.n_layer) + " layers of " +
+                                     std::to_string(config.n_head) + " heads, got " + head.text());
   }
   std::vector<HeadIndex> pruned = config.pruned_heads;
   pruned.insert(pruned.end(), heads.begin(), heads.end());

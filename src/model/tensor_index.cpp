@@ -93,6 +93,12 @@ TensorIndex::TensorIndex(const TensorSource& source, const Architecture& archite
 }
 
 DataError TensorIndex::no_tensors() const {
+  if (source_.kind() == FileKind::results) {
+    return DataError(source_.path(), "", "expected a model, got the results of a run");
+  }
+  if (source_.kind() == FileKind::token_corpus) {
+    return DataError(source_.path(), "", "expected a model, got a corpus of token ids");
+  }
   const auto example = std::ranges::find_if(architecture_.tensors, [](const TensorSpec& spec) {
     return spec.per_layer() && spec.axes.size() == 2;
   });

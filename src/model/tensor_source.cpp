@@ -16,7 +16,13 @@
 namespace headscope {
 namespace {
 
-FileKind hdf5_kind(const std::vector<TensorInfo>& tensors) {
+bool is_results(const hdf5::InputFile& file) {
+  const auto format = file.attribute("", "format");
+  const auto* const text = format ? std::get_if<std::string>(&*format) : nullptr;
+  return text != nullptr && text->starts_with("headscope results ");
+}
+
+FileKind hdf5_kind(const hdf5::InputFile& file, const std::vector<TensorInfo>& tensors) {
   const auto any = [&](auto recognise) {
     return std::any_of(tensors.begin(), tensors.end(), [&](const TensorInfo& tensor) {
       return recognise(tensor.name).has_value();
@@ -33,7 +39,8 @@ FileKind hdf5_kind(const std::vector<TensorInfo>& tensors) {
     return std::any_of(tensors.begin(), tensors.end(),
                        [&](const TensorInfo& tensor) { return tensor.name == name; });
   };
-  return named("tokens") && named("offsets") ? FileKind::token_corpus : FileKind::other_hdf5;
+  if (named("tokens") && named("offsets")) return FileKind::token_corpus;
+  return is_results(file) ? FileKind::results : FileKind::other_hdf5;
 }
 
 std::string attribute_text(const hdf5::Attribute& attribute) {
@@ -51,7 +58,7 @@ class Hdf5Source : public TensorSource {
     for (hdf5::DatasetInfo& info : file_.datasets()) {
       tensors_.push_back({std::move(info.name), std::move(info.shape), std::move(info.type)});
     }
-    kind_ = hdf5_kind(tensors_);
+    kind_ = hdf5_kind(file_, tensors_);
   }
 
   FileKind kind() const override { return kind_; }

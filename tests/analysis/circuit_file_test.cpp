@@ -140,7 +140,12 @@ TEST(CircuitFiles, AreThoseOfTheResultsAfterARunAndAReport) {
   EXPECT_EQ(test::read_file(written), first);
   EXPECT_FALSE(fs::exists(stale));
   EXPECT_TRUE(fs::exists(foreign));
-  EXPECT_FALSE(fs::exists(out + "/figures/circuit_t.json")) << "a task without a circuit";
+  const json without_circuit = json::parse(test::read_file(out + "/figures/circuit_t.json"));
+  EXPECT_EQ(without_circuit["edges"].size(), json::parse(first)["edges"].size());
+  for (const auto& [name, edge] : without_circuit["edges"].items()) {
+    EXPECT_TRUE(edge["score"].is_number()) << name;
+    EXPECT_FALSE(edge["in_graph"].get<bool>()) << name;
+  }
 
   // They need no gnuplot, and are no figures that a report without it would lose.
   fs::remove_all(out + "/figures");

@@ -213,8 +213,9 @@ TEST_F(Prune, CommandRefusesWhatIsNoHeadOrMode) {
     return finished.err;
   };
   EXPECT_EQ(refusal({"--heads", "L2H0"}),
-            "headscope: head: expected a head of a model with 2 layers of 3 heads, got L2H0\n");
-  EXPECT_EQ(refusal({"--heads", "5.1"}), "headscope: head: expected the form L5H1, got \"5.1\"\n");
+            "headscope: --heads: expected a head of a model with 2 layers of 3 heads, got L2H0\n");
+  EXPECT_EQ(refusal({"--heads", "5.1"}),
+            "headscope: --heads: expected the form L5H1, got \"5.1\"\n");
   EXPECT_EQ(refusal({"--heads", "L0H0,"}),
             "headscope: --heads: expected names with commas between them, got \"L0H0,\"\n");
   EXPECT_EQ(refusal({}), "headscope: --heads: expected heads, such as L5H1,L6H9, got none\n");

@@ -8,8 +8,11 @@
 #include "headscope/analysis.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/figure.hpp"
+#include "headscope/results.hpp"
 #include "program/program_test.hpp"
 #include "registry.hpp"
+#include "support/results_sample.hpp"
+#include "support/token_corpus.hpp"
 
 namespace headscope {
 namespace {
@@ -53,6 +56,41 @@ TEST(CommandLine, NoModelIsOverwrittenByWhatIsMadeOfIt) {
                 HasSubstr("model.h5: is the model that is read; choose another file to write"));
     EXPECT_EQ(test::read_file(model), before);
   }
+}
+
+TEST(CommandLine, AModelReplacesAModelAndNoOtherFile) {
+  const TemporaryDirectory folder;
+  const std::string in = HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
+                    results = folder.file("results.h5"), notes = folder.file("notes.h5");
+  write_results(test::results_sample(), results);
+  const std::string before = test::read_file(results);
+  test::write_file(notes, "heads to look at");
+  for (const Words& arguments : {Words{"prune", in, results, "--heads", "L0H0"},
+                                 Words{"convert", in, results}, Words{"convert", in, notes}}) {
+    const Finished finished = run_headscope(arguments);
+    EXPECT_EQ(finished.exit_status, 1);
+    EXPECT_THAT(finished.err,
+                HasSubstr(arguments[2] + ": is there and is no HDF5 model; remove it or choose "
+                                         "another file to write"));
+  }
+  EXPECT_EQ(test::read_file(results), before);
+  EXPECT_EQ(test::read_file(notes), "heads to look at");
+  const std::string copy = folder.file("copy.h5");
+  EXPECT_EQ(run_headscope({"convert", in, copy}).exit_status, 0);
+  EXPECT_EQ(run_headscope({"prune", in, copy, "--heads", "L0H0"}).exit_status, 0);
+}
+
+TEST(CommandLine, AnInputOfAnotherKindIsNamed) {
+  const TemporaryDirectory folder;
+  const std::string results = folder.file("results.h5");
+  write_results(test::results_sample(), results);
+  EXPECT_THAT(run_headscope({"attend", "The cat", "--model", results}).err,
+              HasSubstr(results + ": expected a model, got the results of a run"));
+  test::write_token_corpus(folder.file("tokens.h5"), {{1, 2, 3}});
+  EXPECT_THAT(run_headscope({"attend", "The cat", "--model", folder.file("tokens.h5")}).err,
+              HasSubstr("tokens.h5: expected a model, got a corpus of token ids"));
+  EXPECT_THAT(run_headscope({"inspect", HEADSCOPE_PROJECT_DIR "/data/tokenizer"}).out,
+              HasSubstr("/data/tokenizer: tokenizer\n  tokens "));
 }
 
 TEST(CommandLine, HelpGivesEachDefaultOnce) {

@@ -40,9 +40,9 @@ THOROUGH_ROUNDS = 3
 # Runs in different folders give the same bits only if they have the same engine, which a trial in each folder need not choose.
 OPTIONS = ["--max-documents", "3", "--patterns", "1", "--bootstrap", "20", "--threads", "1", "--engine", "float32", "--figures", "svg",
            "--save-every", "1", "--quiet"]
-RUN = ["--model", MODEL, "--analyses", "classification,correlation", "--explain-documents", "1", *OPTIONS]
-N_PASS = 4  # passes of classification
-SHARD = f"shards/1-of-2.pass-{N_PASS}.h5"
+# Analyses of a run with their options, and its passes; few for less than a round.
+MANY_PASSES = (["classification,correlation", "--explain-documents", "1"], 4)
+ONE_PASS = (["correlation"], 1)
 
 
 class Task:
@@ -59,7 +59,7 @@ class Task:
 
 
 class Campaign:
-    def __init__(self, headscope, folder, seed):
+    def __init__(self, headscope, folder, seed, rounds):
         self.headscope = Path(headscope).resolve()
         self.folder = folder
         self.seed = seed
@@ -68,7 +68,8 @@ class Campaign:
         self.reference.mkdir()
         self.stories = folder / "stories.conllu"
         self.stories.write_text(first_sentences(STORIES.read_text(), 3))
-        self.run = [self.headscope, "run", *RUN, "--corpus", self.stories]
+        analyses, self.n_pass = MANY_PASSES if rounds > 0 else ONE_PASS
+        self.run = [self.headscope, "run", "--model", MODEL, "--analyses", *analyses, *OPTIONS, "--corpus", self.stories]
         self.tasks = self.make_tasks()
         for task in self.tasks:
             out = self.reference / task.name
@@ -116,7 +117,7 @@ class Campaign:
         ]
 
     def make_shards(self, out, *more):
-        for _ in range(N_PASS):
+        for _ in range(self.n_pass):
             for part in (1, 2):
                 must(*self.run, "--output", out, "--shard", f"{part}/2", "--resume", *more, env=self.environment)
 
@@ -349,7 +350,8 @@ class Campaign:
             ("corpus.txt", run("model.h5", "corpus.txt")), ("model.safetensors", run("model.safetensors", "corpus.conllu")),
             ("corpus.h5", run("model.h5", "corpus.h5")), ("model.h5", convert("model.h5")),
             ("model.safetensors", convert("model.safetensors")), ("config.json", run("model.safetensors", "corpus.conllu")),
-            ("vocab.json", run("model.h5", "corpus.txt")), ("merges.txt", run("model.h5", "corpus.txt")), (SHARD, merge)]]
+            ("vocab.json", run("model.h5", "corpus.txt")), ("merges.txt", run("model.h5", "corpus.txt")),
+            (f"shards/1-of-2.pass-{self.n_pass}.h5", merge)]]
 
     def input(self, rng, number):
         kind = self.inputs[number % len(self.inputs)]
@@ -761,7 +763,7 @@ def main():
     parser.add_argument("headscope")
     parser.add_argument("--rounds", type=int,
                         default=int(os.environ.get("HEADSCOPE_FAULT_ROUNDS", str(THOROUGH_ROUNDS) if THOROUGH else "0")),
-                        help="0: a twelfth of a round, but each faulty stream, input and hostile file once")
+                        help="0: a twelfth of a round on a run of one pass, but each faulty stream, input and hostile file once")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("HEADSCOPE_FAULT_SEED", "1")))
     parser.add_argument("--kinds", default=",".join(FAULTS))
     parser.add_argument("--fault", help="one fault alone, KIND:NUMBER as a failure names it")
@@ -780,7 +782,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         folder.chmod(0o755)
-        campaign = Campaign(arguments.headscope, folder, arguments.seed)
+        campaign = Campaign(arguments.headscope, folder, arguments.seed, arguments.rounds)
         campaign.talks = arguments.verbose or arguments.fault is not None
         check_the_checks(campaign.tasks[0], folder)
         for kind, numbers in plan.items():

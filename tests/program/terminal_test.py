@@ -33,7 +33,7 @@ def on_terminal(columns, *arguments, stream="stderr", **environment):
     terminal, end = pty.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: end}
-    process = subprocess.Popen([BINARY, *arguments], **streams, env=dict({"TERM": "xterm"}, **os.environ) | environment,
+    process = subprocess.Popen([BINARY, *arguments], **streams, env=os.environ | {"TERM": "xterm", "NO_COLOR": ""} | environment,
                                preexec_fn=children.ending_with_parent())
     os.close(end)
     written = b""
