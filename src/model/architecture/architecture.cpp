@@ -25,6 +25,14 @@ std::vector<ConfigField> common_fields_and(std::initializer_list<ConfigField> fu
   return fields;
 }
 
+std::vector<TensorSpec> with_layer_prefix(const std::string& prefix,
+                                          std::vector<TensorSpec> tensors) {
+  for (TensorSpec& spec : tensors) {
+    if (spec.per_layer()) spec.name.insert(0, prefix);
+  }
+  return tensors;
+}
+
 std::span<const Architecture* const> architectures() {
   static const std::array all{
       &gpt2(),      //
