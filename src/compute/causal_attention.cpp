@@ -161,7 +161,7 @@ void SequencePattern::compute(Index first, Index count, blas::View pattern) {
   if (n_prefix > 0) prefix_keys_.multiply(queries_, pattern.rows(0, n_prefix));
   keys_.multiply(queries_, pattern.rows(n_prefix, n_in_sequence));
   for (Index q = 0; q < count; ++q) {
-    float* const scores = pattern.data + q * pattern.stride;
+    float* const scores = pattern.column(q);
     const Index n_seen = n_prefix + first + q + 1;
     std::fill(scores + n_seen, scores + n_prefix + n_in_sequence, 0.0F);
     softmax(scores, n_seen);

@@ -101,7 +101,7 @@ struct CircuitForward::Workspace : EdgeModel {
     for (Index i = 0; i < n_port; ++i) {
       const blas::View out = projected.cols(first, count).rows(i * d_head, d_head);
       if (!is_read(graph.attention_port(l) + i)) {
-        for (Index t = 0; t < count; ++t) std::fill_n(out.data + t * out.stride, d_head, 0.0F);
+        for (Index t = 0; t < count; ++t) std::fill_n(out.column(t), d_head, 0.0F);
         continue;
       }
       const blas::View input(streams + i * count * d_model, d_model, count, d_model);

@@ -88,11 +88,6 @@ HEADSCOPE_VECTORISED ChunkSums sums_of(const float* logits, const float* p, cons
   return {changed, change, most, largest};
 }
 
-HEADSCOPE_VECTORISED void add_bias_chunk(const float* x, Index count, float* y) {
-#pragma omp simd
-  for (Index i = 0; i < count; ++i) y[i] += x[i];
-}
-
 void add(const ChunkSums& chunk, Sums& sums) {
   sums.changed += static_cast<double>(chunk.changed);
   sums.change += static_cast<double>(chunk.change);
@@ -154,10 +149,9 @@ class LossDifference {
     for (Index i = 0; i < predictions_.size(); ++i) {
       const Index column = predictions_[i].column;
       const double bias = model_.b_U.is_empty() ? 0 : static_cast<double>(model_.b_U(target(i)));
-      clean_shift_(column) = static_cast<float>(clean_.nll[i] + bias +
-                                                dot(unembedding.colptr(target(i)),
-                                                    normalized_.data + column * normalized_.stride,
-                                                    normalized_.n_row));
+      clean_shift_(column) = static_cast<float>(
+          clean_.nll[i] + bias +
+          dot(unembedding.colptr(target(i)), normalized_.column(column), normalized_.n_row));
     }
   }
 
@@ -201,7 +195,7 @@ class LossDifference {
 #pragma omp parallel for schedule(static)
     for (Index t = 0; t < n_clean(); ++t) {
       float *const logits = chunk_.logits.colptr(t), *const p = chunk_.probabilities.colptr(t);
-      if (!model_.b_U.is_empty()) add_bias_chunk(model_.b_U.memptr() + first, count, logits);
+      if (!model_.b_U.is_empty()) add_scaled(model_.b_U.memptr() + first, 1, count, logits);
       for (Index v = 0; v < count; ++v) logits[v] -= clean_shift_(t);
       std::copy_n(logits, count, p);
       clean_sum_(t) = exponentiate(p, count, 0);
@@ -281,9 +275,9 @@ void replace_losses(const Model& model, const Products& passes, blas::ConstView 
   TokenIds targets;
   for (Index i = 0; i < which.size(); ++i) {
     const SequenceBatch::Prediction& prediction = predictions[which[i]];
-    const float* const clean = normalized.data + prediction.column * normalized.stride;
-    std::transform(clean, clean + normalized.n_row, D.data + prediction.column * D.stride,
-                   changed.colptr(i), std::plus<>());
+    const float* const clean = normalized.column(prediction.column);
+    std::transform(clean, clean + normalized.n_row, D.column(prediction.column), changed.colptr(i),
+                   std::plus<>());
     targets.push_back(prediction.target);
   }
   const TokenLoss anew = token_loss(changed, model.unembedding(), model.b_U, targets, passes);

@@ -21,11 +21,6 @@ HEADSCOPE_VECTORISED float along(const float* computed, const float* constant, c
   return static_cast<float>(sum);
 }
 
-HEADSCOPE_VECTORISED void add_column(const float* x, float factor, float* y, Index n) {
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) y[i] += factor * x[i];
-}
-
 }  // namespace
 
 PortGradientSum::PortGradientSum(const Model& model, const ComputeContext& context)
@@ -105,11 +100,10 @@ void PortGradientSum::add_attention(const PortGradient& port, Activations& at,
     const float* const d = port.values.colptr(t);
     for (Index p = 0; p < n_port; ++p) {
       const Index row = p * d_head;
-      along_ports(p, t) =
-          along(computed.data + t * computed.stride + row, constant + row, d + row, d_head) *
-          inverse_scales[t] / static_cast<float>(d_model);
+      along_ports(p, t) = along(computed.column(t) + row, constant + row, d + row, d_head) *
+                          inverse_scales[t] / static_cast<float>(d_model);
     }
-    add_column(d, inverse_scales[t], scaled.colptr(t), config_.d_qkv());
+    add_scaled(d, inverse_scales[t], config_.d_qkv(), scaled.colptr(t));
   }
 }
 
@@ -131,8 +125,8 @@ void PortGradientSum::attention(Index layer, Index first, Index count, Matrix& G
       const Matrix standardized = pass.standardized.matrix(d_model, n_column_),
                    along_ports = pass.along.matrix(n_port, n_column_);
       for (Index t = 0; t < count; ++t) {
-        add_column(standardized.colptr(first + t), -along_ports(port, first + t),
-                   of_port.data + t * d_model, d_model);
+        add_scaled(standardized.colptr(first + t), -along_ports(port, first + t), d_model,
+                   of_port.column(t));
       }
     }
   }

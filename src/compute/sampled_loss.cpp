@@ -8,6 +8,7 @@
 #include "base/vector_math.hpp"
 #include "compute/buffer.hpp"
 #include "compute/loss_difference.hpp"
+#include "compute/ops.hpp"
 #include "compute/softmax.hpp"
 #include "headscope/random.hpp"
 
@@ -25,13 +26,6 @@ constexpr float trusted_change = 2;
 HEADSCOPE_VECTORISED void subtract_columns(const float* x, const float* y, Index count, float* to) {
 #pragma omp simd
   for (Index i = 0; i < count; ++i) to[i] = x[i] - y[i];
-}
-
-HEADSCOPE_VECTORISED double dot_product(const float* x, const float* y, Index count) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (Index i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-  return sum;
 }
 
 // A thread's rows of the unembedding, d_model x entries, and differences of logits, entries x
@@ -202,7 +196,7 @@ std::vector<TokenLoss> VocabularyDraw::losses(
       auto& buffers = passes_.scratch().of_thread<ChosenEntries>();
       Matrix rows = buffers.rows.matrix(d_model, gathered_entries);
       const Index n_entry = column.entries.size();
-      const blas::ConstView changes(D.data + t * D.stride, d_model, n_variant, D.stride * n_clean);
+      const blas::ConstView changes(D.column(t), d_model, n_variant, D.stride * n_clean);
       Matrix d = buffers.differences.matrix(n_entry, n_variant);
       for (Index first = 0; first < n_entry; first += gathered_entries) {
         const Index count = std::min(gathered_entries, n_entry - first);
@@ -216,9 +210,8 @@ std::vector<TokenLoss> VocabularyDraw::losses(
       }
       for (Index v = 0; v < n_variant; ++v) {
         float* const of_entries = d.colptr(v);
-        const double mean =
-            dot_product(column.weights.data(), of_entries, column.n_probable) +
-            dot_product(tail_.colptr(t), changes.data + v * changes.stride, d_model);
+        const double mean = dot(column.weights.data(), of_entries, column.n_probable) +
+                            dot(tail_.colptr(t), changes.column(v), d_model);
         const Estimate estimate = estimate_of(column, static_cast<float>(mean), of_entries);
         for (Index i = 0; i < column.predictions.size(); ++i) {
           const Index prediction = column.predictions[i], target = column.targets[i];

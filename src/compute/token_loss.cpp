@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/thread_errors.hpp"
-#include "base/vector_math.hpp"
 #include "compute/ops.hpp"
 #include "compute/softmax.hpp"
 #include "headscope/error.hpp"
@@ -27,11 +26,6 @@ struct RunningSoftmax {
   float target_logit = -infinity;  // set when the target is reached
   bool target_first = false;       // no earlier entry was as large as the target
 };
-
-HEADSCOPE_VECTORISED void add_to(const float* x, Index count, float* y) {
-#pragma omp simd
-  for (Index i = 0; i < count; ++i) y[i] += x[i];
-}
 
 struct LossInputs {
   blas::ConstView normalized;
@@ -67,7 +61,7 @@ class VocabularyRange {
     normalized.multiply_serial(entries, blas::Transpose::yes, logits);
     for (Index t = 0; t < tokens_.size(); ++t) {
       float* const column = logits_.colptr(t);
-      if (!in.b_U.is_empty()) add_to(in.b_U.memptr() + first, count, column);
+      if (!in.b_U.is_empty()) add_scaled(in.b_U.memptr() + first, 1, count, column);
       absorb(column, first, count, static_cast<Index>(in.targets[t]), t);
     }
     if (weighted_.is_empty()) return;
@@ -166,7 +160,7 @@ void run_block(const LossInputs& in, blas::View gradient, double* nll, unsigned 
     nll[t] = token.nll;
     correct[t] = token.correct ? 1 : 0;
     if (!with_gradient) continue;
-    float* const g = gradient.data + t * gradient.stride;
+    float* const g = gradient.column(t);
     const float* const target = in.unembedding.colptr(static_cast<Index>(in.targets[t]));
     std::transform(target, target + gradient.n_row, g, [](float u) { return -u; });
     for (const auto& range : ranges) {

@@ -87,7 +87,7 @@ void PackedColumns::set(blas::ConstView X, const Products& products, float scale
   const bool in_parallel = omp_in_parallel() == 0 && X.n_row * X.n_col >= least_threaded_size;
 #pragma omp parallel for schedule(static) if (in_parallel)
   for (Index c = 0; c < X.n_col; ++c) {
-    arithmetic.pack_column(X.data + c * X.stride, scale, c, packed_);
+    arithmetic.pack_column(X.column(c), scale, c, packed_);
   }
 }
 
