@@ -177,9 +177,8 @@ void causal_attention(const Matrix& qkv, Index n_head, double scale,
 std::uint64_t attention_thread_bytes(Index d_head, Index n_token, Engine engine) {
   const Index count = most_queries_at_once;
   // The pattern of a block of queries; queries; keys and values; the pattern again.
-  return n_token * count * sizeof(float) + PackedColumns::bytes(d_head, count, engine) +
-         2 * PackedWeights::bytes(d_head, n_token, engine) +
-         PackedColumns::bytes(n_token, count, engine);
+  return n_token * count * sizeof(float) + packed_bytes(d_head, count, engine) +
+         2 * packed_bytes(d_head, n_token, engine) + packed_bytes(n_token, count, engine);
 }
 
 }  // namespace headscope

@@ -37,9 +37,7 @@ struct Sums {
 };
 
 // A thread's differences of logits: a chunk of the vocabulary x some columns.
-struct ColumnDifferences {
-  Buffer values;
-};
+struct ColumnDifferences : Buffer {};
 
 // What a variant's prediction needs of its target.
 struct Target {
@@ -162,18 +160,11 @@ class LossDifference {
     const Index block =
         std::clamp((n_column() / n_thread + 1) / Arithmetic::block * Arithmetic::block,
                    least_columns, most_columns);
-    ThreadErrors errors;
-#pragma omp parallel for schedule(dynamic)
-    for (Index column = 0; column < n_column(); column += block) {
-      errors.run([&] {
-        auto& buffer = passes_.scratch().of_thread<ColumnDifferences>();
-        const Index n_here = std::min(block, n_column() - column);
-        Matrix d = buffer.values.matrix(count, n_here);
-        entries_product_.multiply_serial(packed_D_, column, blas::View(d));
-        for (Index c = 0; c < n_here; ++c) add_column(first, count, column + c, d.colptr(c));
-      });
-    }
-    errors.rethrow();
+    for_blocks_in_parallel(n_column(), block, [&](Index column, Index n_here) {
+      Matrix d = passes_.scratch().of_thread<ColumnDifferences>().matrix(count, n_here);
+      entries_product_.multiply_serial(packed_D_, column, blas::View(d));
+      for (Index c = 0; c < n_here; ++c) add_column(first, count, column + c, d.colptr(c));
+    });
   }
 
   // Without the mean over the vocabulary, which moves all logits alike and may be large.
@@ -293,8 +284,7 @@ std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column
       2 * n_token + d_model +
       static_cast<std::uint64_t>(n_thread) * std::min(most_columns, n_column);
   return vocabulary_chunk * chunks * sizeof(float) + n_column * (sizeof(Sums) + sizeof(Target)) +
-         PackedColumns::bytes(d_model, n_column, engine) +
-         WeightProduct::bytes(d_model, vocabulary_chunk, engine);
+         packed_bytes(d_model, n_column, engine) + packed_bytes(d_model, vocabulary_chunk, engine);
 }
 
 }  // namespace headscope

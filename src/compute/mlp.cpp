@@ -166,8 +166,8 @@ std::uint64_t MlpDifference::bytes(const ModelConfig& config, Index n_clean, Ind
   const std::uint64_t clean = config.d_model + config.d_in() + config.d_mlp,
                       variants = config.d_model + config.d_in();
   return (clean * n_clean + variants * n_column) * sizeof(float) +
-         WeightProduct::bytes(config.d_model, config.d_in(), differences) +
-         WeightProduct::bytes(config.d_mlp, config.d_model, differences);
+         packed_bytes(config.d_model, config.d_in(), differences) +
+         packed_bytes(config.d_mlp, config.d_model, differences);
 }
 
 }  // namespace headscope

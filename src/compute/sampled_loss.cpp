@@ -113,19 +113,11 @@ VocabularyDraw::VocabularyDraw(const Model& model, const Vector& mean_unembeddin
       passes.multiply(blas::ConstView(unembedding).cols(entry, n_entry), blas::Transpose::yes,
                       normalized.cols(first, count), chosen.rows(entry, n_entry));
     }
-    ThreadErrors errors;
-#pragma omp parallel for schedule(dynamic)
-    for (Index c = 0; c < count; ++c) {
-      errors.run([&] {
-        if (!model.b_U.is_empty()) {
-          std::transform(p.colptr(c), p.colptr(c) + d_vocab, model.b_U.memptr(), p.colptr(c),
-                         std::plus<>());
-        }
-        normalise(p.colptr(c), d_vocab);
-        choose(columns_[first + c], predictions, p.colptr(c), sample);
-      });
-    }
-    errors.rethrow();
+    for_each_in_parallel(count, [&](Index c) {
+      if (!model.b_U.is_empty()) add_scaled(model.b_U.memptr(), 1, d_vocab, p.colptr(c));
+      normalise(p.colptr(c), d_vocab);
+      choose(columns_[first + c], predictions, p.colptr(c), sample);
+    });
     blas::multiply(unembedding, chosen, blas::View(tail_).cols(first, count));
     for (Index c = 0; c < count; ++c) {
       double left = 0;
@@ -188,43 +180,38 @@ std::vector<TokenLoss> VocabularyDraw::losses(
   }
   std::vector<std::vector<unsigned char>> is_inexact(
       n_variant, std::vector<unsigned char>(predictions.size(), 0));
-  ThreadErrors errors;
-#pragma omp parallel for schedule(dynamic)
-  for (Index t = 0; t < n_clean; ++t) {
-    errors.run([&] {
-      const Column& column = columns_[t];
-      auto& buffers = passes_.scratch().of_thread<ChosenEntries>();
-      Matrix rows = buffers.rows.matrix(d_model, gathered_entries);
-      const Index n_entry = column.entries.size();
-      const blas::ConstView changes(D.column(t), d_model, n_variant, D.stride * n_clean);
-      Matrix d = buffers.differences.matrix(n_entry, n_variant);
-      for (Index first = 0; first < n_entry; first += gathered_entries) {
-        const Index count = std::min(gathered_entries, n_entry - first);
-        for (Index i = 0; i < count; ++i) {
-          const auto entry = static_cast<Index>(column.entries[first + i]);
-          subtract_columns(model_.unembedding().colptr(entry), mean_unembedding_.memptr(), d_model,
-                           rows.colptr(i));
-        }
-        blas::multiply_serial(blas::ConstView(rows).cols(0, count), blas::Transpose::yes, changes,
-                              blas::Transpose::no, blas::View(d).rows(first, count));
+  for_each_in_parallel(n_clean, [&](Index t) {
+    const Column& column = columns_[t];
+    auto& buffers = passes_.scratch().of_thread<ChosenEntries>();
+    Matrix rows = buffers.rows.matrix(d_model, gathered_entries);
+    const Index n_entry = column.entries.size();
+    const blas::ConstView changes(D.column(t), d_model, n_variant, D.stride * n_clean);
+    Matrix d = buffers.differences.matrix(n_entry, n_variant);
+    for (Index first = 0; first < n_entry; first += gathered_entries) {
+      const Index count = std::min(gathered_entries, n_entry - first);
+      for (Index i = 0; i < count; ++i) {
+        const auto entry = static_cast<Index>(column.entries[first + i]);
+        subtract_columns(model_.unembedding().colptr(entry), mean_unembedding_.memptr(), d_model,
+                         rows.colptr(i));
       }
-      for (Index v = 0; v < n_variant; ++v) {
-        float* const of_entries = d.colptr(v);
-        const double mean = dot(column.weights.data(), of_entries, column.n_probable) +
-                            dot(tail_.colptr(t), changes.column(v), d_model);
-        const Estimate estimate = estimate_of(column, static_cast<float>(mean), of_entries);
-        for (Index i = 0; i < column.predictions.size(); ++i) {
-          const Index prediction = column.predictions[i], target = column.targets[i];
-          losses[v].nll[prediction] =
-              clean.nll[prediction] + estimate.log_sum - static_cast<double>(of_entries[target]);
-          losses[v].correct[prediction] =
-              column.logits[target] + of_entries[target] >= estimate.largest_logit ? 1 : 0;
-          is_inexact[v][prediction] = estimate.is_trusted ? 0 : 1;
-        }
+      blas::multiply_serial(blas::ConstView(rows).cols(0, count), blas::Transpose::yes, changes,
+                            blas::Transpose::no, blas::View(d).rows(first, count));
+    }
+    for (Index v = 0; v < n_variant; ++v) {
+      float* const of_entries = d.colptr(v);
+      const double mean = dot(column.weights.data(), of_entries, column.n_probable) +
+                          dot(tail_.colptr(t), changes.column(v), d_model);
+      const Estimate estimate = estimate_of(column, static_cast<float>(mean), of_entries);
+      for (Index i = 0; i < column.predictions.size(); ++i) {
+        const Index prediction = column.predictions[i], target = column.targets[i];
+        losses[v].nll[prediction] =
+            clean.nll[prediction] + estimate.log_sum - static_cast<double>(of_entries[target]);
+        losses[v].correct[prediction] =
+            column.logits[target] + of_entries[target] >= estimate.largest_logit ? 1 : 0;
+        is_inexact[v][prediction] = estimate.is_trusted ? 0 : 1;
       }
-    });
-  }
-  errors.rethrow();
+    }
+  });
   for (Index v = 0; v < n_variant; ++v) {
     std::vector<Index> inexact;
     for (Index i = 0; i < predictions.size(); ++i) {

@@ -147,13 +147,9 @@ void run_block(const LossInputs& in, blas::View gradient, double* nll, unsigned 
     ranges.emplace_back(in.normalized.n_row, n_token, with_gradient);
   }
   const PackedColumns normalized(in.normalized, in.products.for_columns(n_token));
-  ThreadErrors errors;
-#pragma omp parallel for schedule(static, 1)
-  for (Index r = 0; r < n_range; ++r) {
-    errors.run(
-        [&] { ranges[r].run(in, normalized, d_vocab * r / n_range, d_vocab * (r + 1) / n_range); });
-  }
-  errors.rethrow();
+  for_each_in_parallel(n_range, [&](Index r) {
+    ranges[r].run(in, normalized, d_vocab * r / n_range, d_vocab * (r + 1) / n_range);
+  });
 #pragma omp parallel for schedule(static)
   for (Index t = 0; t < n_token; ++t) {
     const Combined token = combine(ranges, t);
@@ -203,8 +199,8 @@ std::uint64_t token_loss_thread_bytes(Index n_token) {
 
 std::uint64_t token_loss_product_bytes(Index d_model, Index n_token, int n_thread, Engine engine) {
   const Index n_column = std::min(token_block, n_token);
-  return PackedColumns::bytes(d_model, n_column, engine) +
-         static_cast<std::uint64_t>(n_thread) * PackedColumns::bytes(chunk_size, n_column, engine);
+  return packed_bytes(d_model, n_column, engine) +
+         static_cast<std::uint64_t>(n_thread) * packed_bytes(chunk_size, n_column, engine);
 }
 
 TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,
