@@ -1,7 +1,6 @@
 #include "compute/token_loss.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <string>

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 #include "files/file_digest.hpp"
 #include "files/hdf5_call.hpp"

@@ -13,8 +13,6 @@ class Sha256 {
  public:
   Sha256();
   ~Sha256();
-  Sha256(const Sha256&) = delete;
-  Sha256& operator=(const Sha256&) = delete;
 
   void add(std::span<const char> bytes);
   /// Adds a file, or its first `n_byte` bytes. @throws DataError if it cannot be read.

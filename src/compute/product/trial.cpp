@@ -9,10 +9,6 @@
 namespace headscope {
 namespace {
 
-struct ProductShape {
-  Index n_in, n_out;
-};
-
 // Numbers between -1 and 1 in no order, the same every time.
 std::vector<float> scattered(Index n_row, Index n_col) {
   std::vector<float> values(n_row * n_col);
