@@ -1,5 +1,6 @@
 #include "headscope/inspect.hpp"
 
+#include <array>
 #include <filesystem>
 
 #include "model/model_files.hpp"
@@ -27,8 +28,7 @@ ModelDescription describe_model(const TensorSource& source, const LoadOptions& o
     if (!there && spec.presence != Presence::optional && !index.is_left_out(spec)) {
       description.missing.emplace_back(spec.name);
     }
-    if (!there) continue;
-    if (spec.presence != Presence::optional) continue;
+    if (!there || spec.presence != Presence::optional) continue;
     if (spec.axes.size() == 1) unembedding_bias = true;
     // Whether it repeats the token embedding is only known once both are read.
     if (spec.axes.size() == 2) {
@@ -60,21 +60,10 @@ FileDescription describe_config(const std::string& path) {
 }  // namespace
 
 std::string_view file_kind_text(FileKind kind) {
-  switch (kind) {
-    case FileKind::keras_model:
-      return "Keras model (HDF5)";
-    case FileKind::flat_model:
-      return "model with Hugging Face names (HDF5)";
-    case FileKind::safetensors_model:
-      return "model (safetensors)";
-    case FileKind::config:
-      return "config of a model";
-    case FileKind::token_corpus:
-      return "corpus of token ids (HDF5)";
-    case FileKind::other_hdf5:
-      return "HDF5";
-  }
-  return "";
+  constexpr std::array<std::string_view, 6> texts{
+      "Keras model (HDF5)", "model with Hugging Face names (HDF5)", "model (safetensors)",
+      "config of a model",  "corpus of token ids (HDF5)",           "HDF5"};
+  return texts.at(static_cast<std::size_t>(kind));
 }
 
 FileDescription describe_file(const std::string& path, const LoadOptions& options) {

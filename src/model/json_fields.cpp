@@ -77,7 +77,7 @@ std::optional<std::vector<HeadIndex>> JsonFields::heads(const char* name) const 
       result.push_back({*number, head.get<Index>()});
     }
   }
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   return result;
 }
 

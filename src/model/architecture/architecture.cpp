@@ -45,11 +45,10 @@ std::span<const Architecture* const> architectures() {
 }
 
 const Architecture* find_architecture(std::string_view model_type) {
-  const auto all = architectures();
-  const auto found = std::ranges::find_if(all, [&](const Architecture* architecture) {
-    return architecture->defaults.architecture == model_type;
-  });
-  return found == all.end() ? nullptr : *found;
+  for (const Architecture* const known : architectures()) {
+    if (known->defaults.architecture == model_type) return known;
+  }
+  return nullptr;
 }
 
 const Architecture& architecture_of(const ModelConfig& config) {
@@ -60,13 +59,9 @@ const Architecture& architecture_of(const ModelConfig& config) {
 }
 
 std::string architecture_names() {
-  std::vector<std::string> names;
-  for (const Architecture* const architecture : architectures()) {
-    names.push_back(architecture->defaults.architecture);
-  }
-  const std::string last = names.back();
-  names.pop_back();
-  return joined(names, ", ") + " or " + last;
+  const auto all = architectures();
+  const auto name = [](const Architecture* known) { return known->defaults.architecture; };
+  return joined(all.first(all.size() - 1), ", ", name) + " or " + name(all.back());
 }
 
 const std::vector<TensorSpec>& tensors_of(const ModelConfig& config) {
