@@ -260,16 +260,19 @@ Piece text_piece(const Tokenizer& tokenizer, const std::string& text, bool prepe
   return piece;
 }
 
+void set_tokens(const CorpusContext& context, std::span<const TokenId> ids, Piece& piece) {
+  piece.has_bos = context.prepend_bos;
+  if (context.prepend_bos) piece.tokens.push_back(context.tokenizer->first_token());
+  piece.tokens.insert(piece.tokens.end(), ids.begin(), ids.end());
+  if (context.tokenizer == nullptr) return;
+  piece.token_text.reserve(piece.tokens.size());
+  for (const TokenId id : piece.tokens) piece.token_text.push_back(context.tokenizer->decode(id));
+}
+
 std::vector<std::pair<std::size_t, std::size_t>> tokenize(const CorpusContext& context,
                                                           std::string_view text, Piece& piece) {
   Tokenizer::Encoding encoding = context.tokenizer->encode(text);
-  piece.has_bos = context.prepend_bos;
-  if (context.prepend_bos) piece.tokens.push_back(context.tokenizer->first_token());
-  piece.tokens.insert(piece.tokens.end(), encoding.ids.begin(), encoding.ids.end());
-  piece.token_text.reserve(piece.tokens.size());
-  for (const TokenId id : piece.tokens) {
-    piece.token_text.push_back(context.tokenizer->decode(id));
-  }
+  set_tokens(context, encoding.ids, piece);
   return std::move(encoding.spans);
 }
 

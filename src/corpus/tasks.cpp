@@ -27,7 +27,7 @@ std::vector<std::string> task_files_of(const std::string& path) {
     }
   }
   if (files.empty()) throw DataError(path, "", "expected .jsonl files, got none");
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
