@@ -24,7 +24,7 @@ constexpr double lower_tail = 0.025;
 /// The samples that are numbers, sorted.
 std::vector<double> sorted_samples(std::vector<double> samples) {
   std::erase_if(samples, [](double sample) { return std::isnan(sample); });
-  std::sort(samples.begin(), samples.end());
+  std::ranges::sort(samples);
   return samples;
 }
 
@@ -108,7 +108,7 @@ double studentised_half_width(double value, const std::vector<double>& left_out,
                         ? std::abs(of_mean) / std::sqrt(variance / (n - 1))
                         : std::numeric_limits<double>::infinity());
   }
-  std::sort(sizes.begin(), sizes.end());
+  std::ranges::sort(sizes);
   const double t = quantile(sizes, 1 - 2 * lower_tail);
   return t * std::sqrt(squares / (n * (n - 1)));
 }

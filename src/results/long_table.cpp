@@ -96,7 +96,7 @@ bool is_one_table(const ResultsGroup& group) {
 std::string table_file_name(const LongTable& table) {
   std::string name = table.group().name;
   if (!is_one_table(table.group())) name += "." + table.variable().name;
-  std::replace(name.begin(), name.end(), '/', '.');
+  std::ranges::replace(name, '/', '.');
   return file_name(name) + ".csv";
 }
 
