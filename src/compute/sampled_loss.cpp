@@ -49,7 +49,6 @@ struct Curvature {
 // Makes d the difference from its mean.
 HEADSCOPE_VECTORISED Curvature curvature_of(const float* logits, const float* weights,
                                             Index n_probable, Index n_entry, float mean, float* d) {
-  Curvature sums;
   float probable = 0, drawn = 0, largest = -infinity, logit = -infinity;
 #pragma omp simd reduction(max : logit)
   for (Index i = 0; i < n_entry; ++i) {
@@ -68,11 +67,7 @@ HEADSCOPE_VECTORISED Curvature curvature_of(const float* logits, const float* we
     drawn += weights[i] * (vector_math::exponential_and_change(x).change - d[i]);
     largest = d[i] > largest ? d[i] : largest;
   }
-  sums.probable = probable;
-  sums.drawn = drawn;
-  sums.largest_drawn = largest;
-  sums.largest_logit = logit;
-  return sums;
+  return {probable, drawn, largest, logit};
 }
 
 Estimate estimate_of(const VocabularyDraw::Column& column, float mean, float* d) {
