@@ -213,12 +213,10 @@ std::uint64_t CircuitForward::bytes(const ModelConfig& config, Index n_column, i
   // units; each thread's streams by port.
   const std::uint64_t columns =
       (graph.n_node() + 3) * d_model + config.d_qkv() + config.d_z() + config.d_in();
-  return (columns * n_column + static_cast<std::uint64_t>(n_thread) * columns_of_thread *
-                                   graph.n_attention_port() * d_model) *
+  return (columns * n_column + n_thread * columns_of_thread * graph.n_attention_port() * d_model) *
              sizeof(float) +
          Forward::loss_bytes(config, n_column, n_thread) +
-         static_cast<std::uint64_t>(n_thread) *
-             attention_thread_bytes(config.d_head(), n_column, Engine::float32);
+         n_thread * attention_thread_bytes(config.d_head(), n_column, Engine::float32);
 }
 
 }  // namespace headscope

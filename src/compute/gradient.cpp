@@ -158,11 +158,9 @@ std::uint64_t HeadGradient::bytes(const ModelConfig& config, Index n_token, int 
   // thread's sum over the unembedding.
   const std::uint64_t by_head = config.n_group() < config.n_head ? 2 * config.d_z() : 0;
   const std::uint64_t rows = 3 * config.d_model + config.d_z() + 2 * config.d_qkv() +
-                             2 * config.d_in() + by_head +
-                             static_cast<std::uint64_t>(n_thread) * config.d_model;
+                             2 * config.d_in() + by_head + n_thread * config.d_model;
   return Forward::loss_bytes(config, n_token, n_thread) + rows * n_token * sizeof(float) +
-         static_cast<std::uint64_t>(n_thread) *
-             attention_gradient_thread_bytes(config.d_head(), n_token, engines.gradients);
+         n_thread * attention_gradient_thread_bytes(config.d_head(), n_token, engines.gradients);
 }
 
 }  // namespace headscope

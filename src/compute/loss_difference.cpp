@@ -280,9 +280,7 @@ void replace_losses(const Model& model, const Products& passes, blas::ConstView 
 
 std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column, int n_thread,
                                     Engine engine) {
-  const std::uint64_t chunks =
-      2 * n_token + d_model +
-      static_cast<std::uint64_t>(n_thread) * std::min(most_columns, n_column);
+  const std::uint64_t chunks = 2 * n_token + d_model + n_thread * std::min(most_columns, n_column);
   return vocabulary_chunk * chunks * sizeof(float) + n_column * (sizeof(Sums) + sizeof(Target)) +
          packed_bytes(d_model, n_column, engine) + packed_bytes(d_model, vocabulary_chunk, engine);
 }

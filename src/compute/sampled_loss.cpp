@@ -132,8 +132,7 @@ void VocabularyDraw::choose(Column& column, std::span<const SequenceBatch::Predi
     column.logits.push_back(std::log(p[entry]));
   };
   std::vector<float> sorted(p, p + d_vocab);
-  const Index n_probable = std::min(sample.n_probable, d_vocab);
-  const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(n_probable) - 1;
+  const auto last = sorted.begin() + std::min(sample.n_probable, d_vocab) - 1;
   std::ranges::nth_element(sorted, last, std::greater<>());
   const float least = *last;
   std::vector<Index> targets;
@@ -224,8 +223,7 @@ std::uint64_t VocabularyDraw::bytes(Index d_model, Index d_vocab, Index n_column
                       of_entry = sizeof(TokenId) + 2 * sizeof(float);
   const std::uint64_t clean = d_vocab * std::min(clean_columns, n_column);
   return n_column * (2 * n_entry * of_entry + d_model * sizeof(float)) + clean * sizeof(float) +
-         static_cast<std::uint64_t>(n_thread) *
-             (d_vocab + gathered_entries * d_model + n_entry * n_variant) * sizeof(float);
+         n_thread * (d_vocab + gathered_entries * d_model + n_entry * n_variant) * sizeof(float);
 }
 
 }  // namespace headscope

@@ -199,7 +199,7 @@ std::uint64_t token_loss_thread_bytes(Index n_token) {
 std::uint64_t token_loss_product_bytes(Index d_model, Index n_token, int n_thread, Engine engine) {
   const Index n_column = std::min(token_block, n_token);
   return packed_bytes(d_model, n_column, engine) +
-         static_cast<std::uint64_t>(n_thread) * packed_bytes(chunk_size, n_column, engine);
+         n_thread * packed_bytes(chunk_size, n_column, engine);
 }
 
 TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,

@@ -30,8 +30,7 @@ std::vector<double> sorted_samples(std::vector<double> samples) {
 
 /// The first samples, in the order drawn, by which runs are paired.
 std::vector<float> kept_samples(const std::vector<double>& samples) {
-  const auto n_kept = static_cast<std::ptrdiff_t>(std::min(n_kept_resample, samples.size()));
-  return {samples.begin(), samples.begin() + n_kept};
+  return {samples.begin(), samples.begin() + std::min(n_kept_resample, samples.size())};
 }
 
 /// Between the order statistics on either side.

@@ -93,7 +93,7 @@ std::map<std::uint64_t, Array> read_rows(const hdf5::InputFile& file, const std:
         "expected " + std::to_string(numbers.size()) + " rows, got shape " + shape_text(all.shape));
   }
   const Shape shape(all.shape.begin() + 1, all.shape.end());
-  const auto size = static_cast<std::ptrdiff_t>(all.size() / numbers.size());
+  const std::size_t size = all.size() / numbers.size();
   std::map<std::uint64_t, Array> rows;
   auto from = all.values.begin();
   for (const std::int64_t number : numbers) {

@@ -1,6 +1,5 @@
 #include "model/architecture/architecture.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "base/text.hpp"
