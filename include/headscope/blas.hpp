@@ -28,6 +28,7 @@ struct ConstView {
       const Matrix& matrix)  // NOLINT(google-explicit-constructor): a matrix is a view of itself
       : data(matrix.memptr()), n_row(matrix.n_rows), n_col(matrix.n_cols), stride(matrix.n_rows) {}
 
+  const float* column(Index index) const { return data + index * stride; }
   ConstView rows(Index first, Index count) const {
     check_range(first, count, n_row);
     return {data + first, count, n_col, stride};
@@ -52,6 +53,7 @@ struct View {
       : data(matrix.memptr()), n_row(matrix.n_rows), n_col(matrix.n_cols), stride(matrix.n_rows) {}
 
   operator ConstView() const { return {data, n_row, n_col, stride}; }
+  float* column(Index index) const { return data + index * stride; }
   View rows(Index first, Index count) const {
     check_range(first, count, n_row);
     return {data + first, count, n_col, stride};

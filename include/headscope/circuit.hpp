@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "headscope/compute_context.hpp"
 #include "headscope/edges.hpp"
@@ -30,8 +29,6 @@ class CircuitForward {
   /// @throws ShapeError if the model is attention-only.
   explicit CircuitForward(const Model& model, ComputeContext context = {});
   ~CircuitForward();
-  CircuitForward(const CircuitForward&) = delete;
-  CircuitForward& operator=(const CircuitForward&) = delete;
 
   /// @param replacement  d_model x n_node, for all tokens; or d_model x (n_node n_position), the
   ///                     positions of a node side by side.

@@ -3,13 +3,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "headscope/tokenizer.hpp"
 #include "headscope/types.hpp"
 
 namespace headscope {
+
+class CorpusFile;
 
 /// A syntactic word of a piece (a CoNLL-U token line with a whole-number id).
 struct Word {
@@ -124,30 +128,39 @@ class Corpus {
   Corpus(Corpus&&) noexcept;
   Corpus& operator=(Corpus&&) noexcept;
 
-  std::uint64_t n_document() const;
+  std::uint64_t n_document() const { return n_document_; }
   /// Pieces of one document, at least 1.
   /// @throws ShapeError if document >= n_document().
   std::uint64_t n_piece(std::uint64_t document) const;
   /// Pieces of all documents.
-  std::uint64_t n_piece() const;
+  std::uint64_t n_piece() const { return n_piece_; }
   /// Different labels of dependency arcs (DEPREL without subtype).
-  std::uint64_t n_relation() const;
+  std::uint64_t n_relation() const { return relations_.size(); }
   /// @throws ShapeError if document >= n_document() or index >= n_piece(document).
   Piece piece(std::uint64_t document, std::uint64_t index = 0) const;
 
   /// The folders among the paths, in order.
-  const std::vector<CorpusFolder>& folders() const;
+  const std::vector<CorpusFolder>& folders() const { return folders_; }
 
   /// In order.
-  const std::vector<UndividedFile>& undivided_files() const;
-  const std::vector<SeparatedFile>& separated_files() const;
+  const std::vector<UndividedFile>& undivided_files() const { return undivided_files_; }
+  const std::vector<SeparatedFile>& separated_files() const { return separated_files_; }
 
   /// SHA-256 over the files' bytes in reading order, lower-case hexadecimal.
-  const std::string& sha256() const;
+  const std::string& sha256() const { return sha256_; }
 
  private:
-  struct Data;
-  std::unique_ptr<Data> data_;
+  /// The file of a document, and the document's number in it.
+  std::pair<const CorpusFile*, std::uint64_t> find(std::uint64_t document) const;
+
+  std::vector<std::unique_ptr<CorpusFile>> files_;
+  std::vector<std::uint64_t> first_document_;  // of each file
+  std::uint64_t n_document_ = 0, n_piece_ = 0;
+  std::string sha256_;
+  std::vector<CorpusFolder> folders_;
+  std::vector<UndividedFile> undivided_files_;
+  std::vector<SeparatedFile> separated_files_;
+  std::set<std::string> relations_;
 };
 
 }  // namespace headscope

@@ -19,8 +19,6 @@ class EdgeAblation {
  public:
   explicit EdgeAblation(const Model& model, ComputeContext context = {});
   ~EdgeAblation();
-  EdgeAblation(const EdgeAblation&) = delete;
-  EdgeAblation& operator=(const EdgeAblation&) = delete;
 
   /// @param clean        has observed the batch.
   /// @param edges        by EdgeGraph::edge, in any order.

@@ -28,8 +28,6 @@ class EdgeGradient {
   /// @throws ShapeError if the model is attention-only.
   explicit EdgeGradient(const Model& model, ComputeContext context = {});
   ~EdgeGradient();
-  EdgeGradient(const EdgeGradient&) = delete;
-  EdgeGradient& operator=(const EdgeGradient&) = delete;
 
   /// Called for each group of columns, in order, with the effects of all edges (EdgeGraph::edge).
   using Observer = std::function<void(Index group, std::span<const float> effects)>;

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "headscope/blas.hpp"
 #include "headscope/compute_context.hpp"
@@ -73,8 +72,6 @@ class Forward {
   /// @throws ShapeError if the model is attention-only.
   explicit Forward(const Model& model, ComputeContext context = {});
   ~Forward();
-  Forward(const Forward&) = delete;
-  Forward& operator=(const Forward&) = delete;
 
   /// Runs a document through all layers, showing each to the observers.
   /// @return the residual stream after the last layer, d_model x n_token; valid until the next

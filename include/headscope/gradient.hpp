@@ -60,8 +60,6 @@ class HeadGradient {
   /// @throws ShapeError if the model is attention-only.
   explicit HeadGradient(const Model& model, ComputeContext context = {});
   ~HeadGradient();
-  HeadGradient(const HeadGradient&) = delete;
-  HeadGradient& operator=(const HeadGradient&) = delete;
 
   /// Passes each layer's gradient to `observe`, last layer first, for L = the mean loss of a
   /// document. A document of one token predicts nothing: its gradients are zero.
@@ -85,7 +83,6 @@ class HeadGradient {
 
  private:
   struct Workspace;
-  const Model& model_;
   std::unique_ptr<Workspace> workspace_;
 };
 

@@ -67,7 +67,7 @@ enum class Presence {
 
 struct TensorSpec {
   /// Hugging Face's name, `h.{i}.attn.c_attn.weight`; `{i}` stands for the layer.
-  std::string_view name;
+  std::string name;
   /// Row-major, as in the files.
   std::vector<Axis> axes;
   /// Several components share the tensor's parameters equally.

@@ -31,11 +31,9 @@ Array Array::part(std::size_t index) const {
     throw ShapeError("part " + std::to_string(index) + " of an array: expected one of its first " +
                      "axis, got shape " + shape_text(shape));
   }
-  const Shape rest(shape.begin() + 1, shape.end());
-  const auto begin =
-      values.begin() + static_cast<std::ptrdiff_t>(index * (values.size() / shape[0]));
-  return {rest, std::vector<double>(begin,
-                                    begin + static_cast<std::ptrdiff_t>(values.size() / shape[0]))};
+  const std::size_t size = values.size() / shape[0];
+  const auto begin = values.begin() + index * size;
+  return {Shape(shape.begin() + 1, shape.end()), std::vector<double>(begin, begin + size)};
 }
 
 Array Array::at_last(std::size_t index) const {
@@ -83,8 +81,7 @@ void Array::assign(const arma::mat& matrix, std::initializer_list<std::size_t> i
                      shape_text(got));
   }
   const arma::mat rows = matrix.t();
-  std::copy(rows.begin(), rows.end(),
-            values.begin() + static_cast<std::ptrdiff_t>(offset(index) * matrix.n_elem));
+  std::ranges::copy(rows, values.begin() + offset(index) * matrix.n_elem);
 }
 
 std::size_t Array::offset(std::initializer_list<std::size_t> index) const {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <exception>
 #include <utility>
 
@@ -32,5 +34,22 @@ class ThreadErrors {
   std::atomic<bool> failed_ = false;
   std::exception_ptr first_;
 };
+
+/// Calls body(0) to body(count - 1), on the OpenMP threads as they become free.
+/// @throws the first error that a call threw.
+template <typename Body>
+void for_each_in_parallel(std::size_t count, const Body& body) {
+  ThreadErrors errors;
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t i = 0; i < count; ++i) errors.run([&] { body(i); });
+  errors.rethrow();
+}
+
+/// The same for blocks of 0 .. count - 1: body(first, size of the block).
+template <typename Body>
+void for_blocks_in_parallel(std::size_t count, std::size_t block, const Body& body) {
+  for_each_in_parallel((count + block - 1) / block,
+                       [&](std::size_t i) { body(i * block, std::min(block, count - i * block)); });
+}
 
 }  // namespace headscope

@@ -8,45 +8,33 @@
 
 namespace headscope {
 
-void UnicodePattern::Free::operator()(void* code) const {
-  pcre2_code_free(static_cast<pcre2_code*>(code));
-}
-
-void UnicodePattern::Search::Free::operator()(void* match_data) const {
-  pcre2_match_data_free(static_cast<pcre2_match_data*>(match_data));
-}
-
-UnicodePattern::UnicodePattern(std::string_view pattern) {
+UnicodePattern::UnicodePattern(std::string_view pattern) : code_(nullptr, pcre2_code_free) {
   int error = 0;
   std::size_t position = 0;
-  pcre2_code* const code =
-      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                    PCRE2_UTF | PCRE2_UCP | PCRE2_DOTALL, &error, &position, nullptr);
-  if (code == nullptr) {
+  code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                            PCRE2_UTF | PCRE2_UCP | PCRE2_DOTALL, &error, &position, nullptr));
+  if (!code_) {
     throw std::logic_error("pattern does not compile at offset " + std::to_string(position) + ": " +
                            std::string(pattern));
   }
-  code_.reset(code);
   // May fail: without just-in-time compilation matching is only slower.
-  pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
+  pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
 }
 
 UnicodePattern::Search::Search(const UnicodePattern& pattern, std::string_view text)
     : pattern_(pattern),
       text_(text),
-      match_data_(pcre2_match_data_create_from_pattern(
-          static_cast<pcre2_code*>(pattern.code_.get()), nullptr)) {
+      match_data_(pcre2_match_data_create_from_pattern(pattern.code_.get(), nullptr),
+                  pcre2_match_data_free) {
   if (!match_data_) throw std::bad_alloc();
 }
 
 std::optional<std::pair<std::size_t, std::size_t>> UnicodePattern::Search::next(std::size_t from) {
-  auto* const match_data = static_cast<pcre2_match_data*>(match_data_.get());
-  const int found = pcre2_match(static_cast<pcre2_code*>(pattern_.code_.get()),
-                                reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), from,
-                                PCRE2_NO_UTF_CHECK, match_data, nullptr);
+  const int found = pcre2_match(pattern_.code_.get(), reinterpret_cast<PCRE2_SPTR>(text_.data()),
+                                text_.size(), from, PCRE2_NO_UTF_CHECK, match_data_.get(), nullptr);
   if (found == PCRE2_ERROR_NOMATCH) return std::nullopt;
   if (found < 0) throw std::runtime_error("PCRE2 error " + std::to_string(found));
-  const PCRE2_SIZE* const span = pcre2_get_ovector_pointer(match_data);
+  const PCRE2_SIZE* const span = pcre2_get_ovector_pointer(match_data_.get());
   return std::pair<std::size_t, std::size_t>(span[0], span[1]);
 }
 

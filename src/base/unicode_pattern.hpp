@@ -6,6 +6,10 @@
 #include <string_view>
 #include <utility>
 
+// The types of PCRE2, whose header is not included here.
+struct pcre2_real_code_8;
+struct pcre2_real_match_data_8;
+
 namespace headscope {
 
 /// A compiled PCRE2 pattern with Unicode classes, for well-formed UTF-8. Safe to share between
@@ -24,19 +28,13 @@ class UnicodePattern {
     std::optional<std::pair<std::size_t, std::size_t>> next(std::size_t from);
 
    private:
-    struct Free {
-      void operator()(void* match_data) const;
-    };
     const UnicodePattern& pattern_;
     std::string_view text_;
-    std::unique_ptr<void, Free> match_data_;
+    std::unique_ptr<pcre2_real_match_data_8, void (*)(pcre2_real_match_data_8*)> match_data_;
   };
 
  private:
-  struct Free {
-    void operator()(void* code) const;
-  };
-  std::unique_ptr<void, Free> code_;
+  std::unique_ptr<pcre2_real_code_8, void (*)(pcre2_real_code_8*)> code_;
 };
 
 }  // namespace headscope

@@ -55,9 +55,7 @@ struct KeysAndValues {
 };
 
 // Gradients of each head's keys and values, before those of a group are added up.
-struct HeadGradients {
-  Buffer values;
-};
+struct HeadGradients : Buffer {};
 
 // Backpropagation through one head, sequence by sequence. Keeps its memory for the next head.
 class AttentionGradient {
@@ -149,28 +147,21 @@ void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
   const HeadRows rows(qkv.n_rows, n_head, d_head);
   const bool shares = rows.n_group < n_head;
   Matrix dkv;  // by head
-  if (shares) {
-    dkv = products.scratch().shared<HeadGradients>().values.matrix(2 * dz.n_row, n_column);
-  }
+  if (shares) dkv = products.scratch().shared<HeadGradients>().matrix(2 * dz.n_row, n_column);
   const auto by_head = [&](Index which, Index head) {
     return shares ? blas::View(dkv).rows(which * dz.n_row + head * d_head, d_head)
                   : dqkv.rows(which == 0 ? rows.k(head) : rows.v(head), d_head);
   };
-  ThreadErrors errors;
-#pragma omp parallel for schedule(dynamic)
-  for (Index h = 0; h < n_head; ++h) {
-    errors.run([&] {
-      auto& gradient = products.scratch().of_thread<AttentionGradient>();
-      gradient.start(n_column, d_head);
-      for (const SequenceBatch::Sequence& sequence : sequences) {
-        gradient.add(sequence_inputs(qkv, rows, scale, h, sequence), sequence,
-                     dz.rows(h * d_head, d_head), dqkv.rows(rows.q(h), d_head),
-                     products.for_columns(sequence.count));
-      }
-      gradient.finish(by_head(0, h), by_head(1, h));
-    });
-  }
-  errors.rethrow();
+  for_each_in_parallel(n_head, [&](Index h) {
+    auto& gradient = products.scratch().of_thread<AttentionGradient>();
+    gradient.start(n_column, d_head);
+    for (const SequenceBatch::Sequence& sequence : sequences) {
+      gradient.add(sequence_inputs(qkv, rows, scale, h, sequence), sequence,
+                   dz.rows(h * d_head, d_head), dqkv.rows(rows.q(h), d_head),
+                   products.for_columns(sequence.count));
+    }
+    gradient.finish(by_head(0, h), by_head(1, h));
+  });
   if (!shares) return;
   for (Index h = 0; h < n_head; ++h) {
     const bool is_first = h == 0 || rows.group(h) != rows.group(h - 1);
@@ -190,9 +181,8 @@ std::uint64_t attention_gradient_thread_bytes(Index d_head, Index n_column, Engi
   // Sums of the gradients of keys and values; the gradient of a block's scores; keys a second time,
   // and the packed scores.
   return (2 * d_head + count) * n_column * sizeof(float) +
-         attention_thread_bytes(d_head, n_column, engine) +
-         PackedWeights::bytes(d_head, n_column, engine) +
-         PackedWeights::bytes(count, n_column, engine);
+         attention_thread_bytes(d_head, n_column, engine) + packed_bytes(d_head, n_column, engine) +
+         packed_bytes(count, n_column, engine);
 }
 
 }  // namespace headscope

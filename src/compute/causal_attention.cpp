@@ -105,30 +105,6 @@ Index share_count(Index n_query, Index n_slice, bool packs) {
   return std::min(n_block, (wanted + n_slice - 1) / n_slice);
 }
 
-void run(const BatchAttention& attention, std::span<const SequenceBatch::Sequence> sequences) {
-  const Index n_slice = attention.n_slice();
-  Index work = 0;
-  for (const SequenceBatch::Sequence& sequence : sequences) {
-    work += attention.z.n_row * attention.n_copy * sequence.count *
-            (sequence.prefix_count + sequence.count);
-  }
-  const bool alone = sequences.size() == 1;
-  const Index first_count = sequences.front().count;
-  const bool packs = attention.products.for_columns(first_count).packs();
-  const Index n_share = alone ? share_count(first_count, n_slice, packs) : 1;
-  const Index n_task = n_share * n_slice * sequences.size();
-  ThreadErrors errors;
-#pragma omp parallel for schedule(dynamic, alone ? 1 : 8) if (work >= least_parallel_work)
-  for (Index task = 0; task < n_task; ++task) {
-    // The last shares have the most keys: they go first, so that the threads finish together.
-    const Index share = n_share - 1 - task / n_slice % n_share;
-    errors.run([&] {
-      attention.run(sequences[task / n_slice / n_share], task % n_slice, share, n_share);
-    });
-  }
-  errors.rethrow();
-}
-
 }  // namespace
 
 SequenceInputs sequence_inputs(blas::ConstView columns, const HeadRows& rows, double scale,
@@ -161,7 +137,7 @@ void SequencePattern::compute(Index first, Index count, blas::View pattern) {
   if (n_prefix > 0) prefix_keys_.multiply(queries_, pattern.rows(0, n_prefix));
   keys_.multiply(queries_, pattern.rows(n_prefix, n_in_sequence));
   for (Index q = 0; q < count; ++q) {
-    float* const scores = pattern.data + q * pattern.stride;
+    float* const scores = pattern.column(q);
     const Index n_seen = n_prefix + first + q + 1;
     std::fill(scores + n_seen, scores + n_prefix + n_in_sequence, 0.0F);
     softmax(scores, n_seen);
@@ -171,15 +147,35 @@ void SequencePattern::compute(Index first, Index count, blas::View pattern) {
 void causal_attention(const Matrix& qkv, Index n_head, double scale,
                       std::span<const SequenceBatch::Sequence> sequences, Index n_copy,
                       blas::View z, const Products& products, Cube* pattern) {
-  run({qkv, n_head, scale, n_copy, z, products, pattern}, sequences);
+  const BatchAttention attention{qkv, n_head, scale, n_copy, z, products, pattern};
+  const Index n_slice = attention.n_slice();
+  Index work = 0;
+  for (const SequenceBatch::Sequence& sequence : sequences) {
+    work += attention.z.n_row * attention.n_copy * sequence.count *
+            (sequence.prefix_count + sequence.count);
+  }
+  const bool alone = sequences.size() == 1;
+  const Index first_count = sequences.front().count;
+  const bool packs = attention.products.for_columns(first_count).packs();
+  const Index n_share = alone ? share_count(first_count, n_slice, packs) : 1;
+  const Index n_task = n_share * n_slice * sequences.size();
+  ThreadErrors errors;
+#pragma omp parallel for schedule(dynamic, alone ? 1 : 8) if (work >= least_parallel_work)
+  for (Index task = 0; task < n_task; ++task) {
+    // The last shares have the most keys: they go first, so that the threads finish together.
+    const Index share = n_share - 1 - task / n_slice % n_share;
+    errors.run([&] {
+      attention.run(sequences[task / n_slice / n_share], task % n_slice, share, n_share);
+    });
+  }
+  errors.rethrow();
 }
 
 std::uint64_t attention_thread_bytes(Index d_head, Index n_token, Engine engine) {
   const Index count = most_queries_at_once;
   // The pattern of a block of queries; queries; keys and values; the pattern again.
-  return n_token * count * sizeof(float) + PackedColumns::bytes(d_head, count, engine) +
-         2 * PackedWeights::bytes(d_head, n_token, engine) +
-         PackedColumns::bytes(n_token, count, engine);
+  return n_token * count * sizeof(float) + packed_bytes(d_head, count, engine) +
+         2 * packed_bytes(d_head, n_token, engine) + packed_bytes(n_token, count, engine);
 }
 
 }  // namespace headscope

@@ -1,6 +1,7 @@
 #include "headscope/circuit.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/thread_errors.hpp"
 #include "compute/buffer.hpp"
@@ -21,9 +22,7 @@ using blas::Transpose;
 constexpr Index columns_of_thread = 16;
 
 // A thread's streams of some columns, one per port.
-struct PortStreams {
-  Buffer values;
-};
+struct PortStreams : Buffer {};
 
 }  // namespace
 
@@ -46,10 +45,7 @@ struct CircuitForward::Workspace : EdgeModel {
   /// Whether a node that computes from a port is live.
   bool is_read(Index port) const {
     const Index owner = graph.owner(port), n_owner = graph.port(port).n_head;
-    for (Index u = owner; u < owner + n_owner; ++u) {
-      if (live[u]) return true;
-    }
-    return false;
+    return std::any_of(live.begin() + owner, live.begin() + owner + n_owner, std::identity());
   }
 
   /// node = what it writes, computed before, minus its replacement.
@@ -89,19 +85,18 @@ struct CircuitForward::Workspace : EdgeModel {
 
   // The queries, keys and values of some columns, each from the stream that its port reads, before
   // they are turned.
-  void project(Index l, const Layer& layer, Index first, const Products& products,
+  void project(Index l, const Layer& layer, Index first, Index count, const Products& products,
                blas::View projected) {
     const LayerWeights& weights = layer.attention.weights();
     const Index d_model = config.d_model, d_head = config.d_head(),
                 n_port = graph.n_attention_port();
-    const Index count = std::min(columns_of_thread, n_column - first);
-    auto& buffer = products.scratch().of_thread<PortStreams>();
-    float* const streams = buffer.values.matrix(d_model, count * n_port).memptr();
+    float* const streams =
+        products.scratch().of_thread<PortStreams>().matrix(d_model, count * n_port).memptr();
     read(graph.attention_port(l), n_port, first, count, streams);
     for (Index i = 0; i < n_port; ++i) {
       const blas::View out = projected.cols(first, count).rows(i * d_head, d_head);
       if (!is_read(graph.attention_port(l) + i)) {
-        for (Index t = 0; t < count; ++t) std::fill_n(out.data + t * out.stride, d_head, 0.0F);
+        for (Index t = 0; t < count; ++t) std::fill_n(out.column(t), d_head, 0.0F);
         continue;
       }
       const blas::View input(streams + i * count * d_model, d_model, count, d_model);
@@ -116,18 +111,13 @@ struct CircuitForward::Workspace : EdgeModel {
   void run_attention(Index l, const Layer& layer, const SequenceBatch& batch) {
     const Index d_head = config.d_head();
     const auto is_live = [&](Index head) { return live[graph.head(l, head)]; };
-    bool any = false;
-    for (Index h = 0; h < config.n_head; ++h) any = any || is_live(h);
-    if (!any) return;
+    if (std::ranges::none_of(std::views::iota(Index{0}, config.n_head), is_live)) return;
     Matrix projected = qkv.matrix(config.d_qkv(), n_column);
     Matrix mixed = z.matrix(config.d_z(), n_column);
     const Products products = context.float32();
-    ThreadErrors errors;
-#pragma omp parallel for schedule(dynamic)
-    for (Index first = 0; first < n_column; first += columns_of_thread) {
-      errors.run([&] { project(l, layer, first, products, projected); });
-    }
-    errors.rethrow();
+    for_blocks_in_parallel(n_column, columns_of_thread, [&](Index first, Index count) {
+      project(l, layer, first, count, products, projected);
+    });
     layer.attention.turn_by_position(batch.sequences, Turn::forward, projected, products);
     layer.attention.mix(projected, batch.sequences, 1, mixed, products);
 #pragma omp parallel for schedule(dynamic)
@@ -154,10 +144,9 @@ struct CircuitForward::Workspace : EdgeModel {
   }
 
   void read_all(Index port, Matrix& input) {
-#pragma omp parallel for schedule(dynamic)
-    for (Index first = 0; first < n_column; first += columns_of_thread) {
-      read(port, 1, first, std::min(columns_of_thread, n_column - first), input.colptr(first));
-    }
+    for_blocks_in_parallel(n_column, columns_of_thread, [&](Index first, Index count) {
+      read(port, 1, first, count, input.colptr(first));
+    });
   }
 
   void add_to_base(Index first_node, Index end_node, const Vector& bias) {
@@ -224,12 +213,10 @@ std::uint64_t CircuitForward::bytes(const ModelConfig& config, Index n_column, i
   // units; each thread's streams by port.
   const std::uint64_t columns =
       (graph.n_node() + 3) * d_model + config.d_qkv() + config.d_z() + config.d_in();
-  return (columns * n_column + static_cast<std::uint64_t>(n_thread) * columns_of_thread *
-                                   graph.n_attention_port() * d_model) *
+  return (columns * n_column + n_thread * columns_of_thread * graph.n_attention_port() * d_model) *
              sizeof(float) +
          Forward::loss_bytes(config, n_column, n_thread) +
-         static_cast<std::uint64_t>(n_thread) *
-             attention_thread_bytes(config.d_head(), n_column, Engine::float32);
+         n_thread * attention_thread_bytes(config.d_head(), n_column, Engine::float32);
 }
 
 }  // namespace headscope

@@ -37,12 +37,11 @@ std::uint64_t ComputeContext::bytes(const ModelConfig& config, Index n_token, in
   const Index widest = std::max({config.d_qkv(), config.d_in(), vocabulary_chunk});
   std::uint64_t bytes = turn_bytes(config, n_token);
   for (const Engine engine : std::set{engines.passes, engines.differences, engines.gradients}) {
-    bytes += WeightProduct::bytes(config.d_model, widest, engine) +
+    bytes += packed_bytes(config.d_model, widest, engine) +
              token_loss_product_bytes(config.d_model, n_token, n_thread, engine) +
-             static_cast<std::uint64_t>(n_thread) * WeightProduct::thread_bytes(engine);
+             n_thread * WeightProduct::thread_bytes(engine);
   }
-  return bytes + static_cast<std::uint64_t>(n_thread) *
-                     attention_thread_bytes(config.d_head(), n_token, engines.passes);
+  return bytes + n_thread * attention_thread_bytes(config.d_head(), n_token, engines.passes);
 }
 
 }  // namespace headscope

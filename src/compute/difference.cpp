@@ -4,6 +4,7 @@
 
 #include "base/vector_math.hpp"
 #include "compute/activation.hpp"
+#include "compute/ops.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -14,11 +15,6 @@ HEADSCOPE_VECTORISED void activation_difference_column(const float* x, const flo
                                                        float* d) {
 #pragma omp simd
   for (Index i = 0; i < n; ++i) d[i] = Functions::value(x[i] + d[i]) - a[i];
-}
-
-HEADSCOPE_VECTORISED void add_signed(const float* x, float factor, Index n, float* d) {
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) d[i] += factor * x[i];
 }
 
 }  // namespace
@@ -37,7 +33,7 @@ void activation_difference(blas::ConstView X, blas::ConstView A, Activation acti
 #pragma omp parallel for schedule(static)
   for (Index c = 0; c < D.n_col; ++c) {
     const Index t = c % X.n_col;
-    column(X.data + t * X.stride, A.data + t * A.stride, X.n_row, D.data + c * D.stride);
+    column(X.column(t), A.column(t), X.n_row, D.column(c));
   }
 }
 
@@ -45,7 +41,7 @@ void copy_columns(blas::ConstView X, std::span<const Index> columns, blas::View 
   check_count("rows of chosen columns", X.n_row, Y.n_row);
   check_count("chosen columns", columns.size(), Y.n_col);
   for (Index i = 0; i < columns.size(); ++i) {
-    std::memmove(Y.data + i * Y.stride, X.data + columns[i] * X.stride, X.n_row * sizeof(float));
+    std::memmove(Y.column(i), X.column(columns[i]), X.n_row * sizeof(float));
   }
 }
 
@@ -53,7 +49,7 @@ void add_clean(blas::ConstView X, float sign, blas::View D) {
   check_variants(X, D);
 #pragma omp parallel for schedule(static)
   for (Index c = 0; c < D.n_col; ++c) {
-    add_signed(X.data + c % X.n_col * X.stride, sign, X.n_row, D.data + c * D.stride);
+    add_scaled(X.column(c % X.n_col), sign, X.n_row, D.column(c));
   }
 }
 

@@ -15,10 +15,6 @@ void check_shapes(blas::ConstView values, blas::ConstView directions) {
   check_count("columns of the directions", values.n_col, directions.n_col);
 }
 
-const float* column(blas::ConstView values, Index index) {
-  return values.data + index * values.stride;
-}
-
 }  // namespace
 
 LogitAttribution::LogitAttribution(const Model& model) : model_(model) {
@@ -87,9 +83,9 @@ std::vector<double> direct_effects(blas::ConstView written, blas::ConstView dire
   check_shapes(written, directions);
   std::vector<double> effects(written.n_col);
   for (Index t = 0; t < written.n_col; ++t) {
-    const float* const first = column(written, t);
+    const float* const first = written.column(t);
     effects[t] =
-        std::inner_product(first, first + written.n_row, column(directions, t), 0.0, std::plus<>(),
+        std::inner_product(first, first + written.n_row, directions.column(t), 0.0, std::plus<>(),
                            [](double value, double direction) { return value * direction; });
   }
   return effects;

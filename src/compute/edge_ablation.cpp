@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "base/thread_errors.hpp"
 #include "compute/activations.hpp"
 #include "compute/buffer.hpp"
 #include "compute/causal_attention.hpp"
@@ -52,11 +53,9 @@ struct EdgeAblation::Workspace : EdgeModel {
   void read_change(Activations& clean, Index node, const NodeReplacement& replacement,
                    blas::View D) {
     constexpr Index at_once = 64;
-#pragma omp parallel for schedule(static)
-    for (Index first = 0; first < D.n_col; first += at_once) {
-      node_difference(model, clean, graph, node, replacement, first,
-                      D.cols(first, std::min(at_once, D.n_col - first)));
-    }
+    for_blocks_in_parallel(D.n_col, at_once, [&](Index first, Index count) {
+      node_difference(model, clean, graph, node, replacement, first, D.cols(first, count));
+    });
   }
 
   void through_mlp(Activations& clean, Index l, blas::View D, blas::View difference) {

@@ -27,11 +27,9 @@ Index chunk_columns(const EdgeGraph& graph, Index d_model) {
 
 }  // namespace
 
-struct EdgeGradient::Workspace {
-  Workspace(const Model& model_given, ComputeContext context)
-      : model(model_given),
-        config(model.config),
-        graph(config),
+struct EdgeGradient::Workspace : EdgeModel {
+  Workspace(const Model& model_given, const ComputeContext& context_given)
+      : EdgeModel(model_given, context_given),
         gradient(model, context),
         of_clean(model, context),
         of_others(model, context) {}
@@ -43,9 +41,6 @@ struct EdgeGradient::Workspace {
     Effects *by_clean = nullptr, *by_others = nullptr;
   };
 
-  const Model& model;
-  const ModelConfig& config;
-  const EdgeGraph graph;
   HeadGradient gradient;
   PortGradientSum of_clean, of_others;
   Buffer differences, gradients;
@@ -109,7 +104,7 @@ struct EdgeGradient::Workspace {
 };
 
 EdgeGradient::EdgeGradient(const Model& model, ComputeContext context)
-    : workspace_(std::make_unique<Workspace>(model, std::move(context))) {}
+    : workspace_(std::make_unique<Workspace>(model, context)) {}
 
 EdgeGradient::~EdgeGradient() = default;
 

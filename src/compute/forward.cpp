@@ -68,10 +68,10 @@ const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* 
     const Layer layer(model_, l);
     const Matrix& resid_pre = stream[l % 2];
     Matrix& resid_post = stream[(l + 1) % 2];
-    const bool with_pattern =
-        batch.sequences.size() == 1 &&
-        std::any_of(observers.begin(), observers.end(),
-                    [l](const LayerObserver* observer) { return observer->wants_pattern(l); });
+    const bool with_pattern = batch.sequences.size() == 1 &&
+                              std::ranges::any_of(observers, [l](const LayerObserver* observer) {
+                                return observer->wants_pattern(l);
+                              });
     const std::optional<ProjectionMemory> given = given_memory(observers, l, config, n_token);
     Matrix qkv = given ? Matrix(given->qkv, config.d_qkv(), n_token, false, true)
                        : w.qkv.matrix(config.d_qkv(), n_token);
@@ -138,8 +138,7 @@ std::uint64_t Forward::bytes(const ModelConfig& config, Index n_token, bool with
 }
 
 std::uint64_t Forward::loss_bytes(const ModelConfig& config, Index n_token, int n_thread) {
-  return config.d_model * n_token * sizeof(float) +
-         static_cast<std::uint64_t>(n_thread) * token_loss_thread_bytes(n_token);
+  return config.d_model * n_token * sizeof(float) + n_thread * token_loss_thread_bytes(n_token);
 }
 
 }  // namespace headscope

@@ -1,6 +1,5 @@
 #include "headscope/gradient.hpp"
 
-#include <algorithm>
 #include <vector>
 
 #include "compute/activations.hpp"
@@ -33,10 +32,13 @@ arma::mat z_dot_gradient(const LayerGradient& gradient, Index n_head) {
 }
 
 struct HeadGradient::Workspace {
-  explicit Workspace(ComputeContext given) : context(std::move(given)) {}
+  Workspace(const Model& model_given, ComputeContext context_given)
+      : model(model_given), config(model.config), context(std::move(context_given)) {}
 
   using Sequences = Attention::Sequences;
 
+  const Model& model;
+  const ModelConfig& config;
   ComputeContext context;
   Buffer dresid, dz, normalized, dnormalized, qkv, dqkv, hidden, dhidden;
   PortGradientObserver ports = {};
@@ -47,7 +49,7 @@ struct HeadGradient::Workspace {
   }
 
   // d = the gradient of the weighted losses with respect to the stream after the last layer.
-  TokenLoss start(const Model& model, const Matrix& resid_final, const SequenceBatch& batch,
+  TokenLoss start(const Matrix& resid_final, const SequenceBatch& batch,
                   std::span<const float> weights, Matrix& d) {
     d.zeros();
     const Index n_predicted = batch.predictions.size();
@@ -58,7 +60,7 @@ struct HeadGradient::Workspace {
     TokenLoss loss = token_loss_with_gradient(ln, model.unembedding(), model.b_U, targets, dln,
                                               context.passes(), context.gradients());
     for (Index i = 0; i < n_predicted; ++i) dln.col(i) *= weights[i];
-    show(model.config.n_layer, PortGradient::Reader::logits, dln, dln);
+    show(config.n_layer, PortGradient::Reader::logits, dln, dln);
     const Norm norm = final_norm(model);
     for_each_run(batch.predictions, [&](Index first, Index column, Index count) {
       norm.gradient(blas::ConstView(resid_final).cols(column, count),
@@ -68,7 +70,7 @@ struct HeadGradient::Workspace {
   }
 
   /// The hidden units before bias and activation.
-  Matrix mlp_pre(const ModelConfig& config, const Layer& layer, Index l, Activations& clean) {
+  Matrix mlp_pre(const Layer& layer, Index l, Activations& clean) {
     if (clean.has_projections()) return clean.mlp_pre(l);
     const Matrix read = clean.mlp_input(l);
     Matrix ln = normalized.matrix(read.n_rows, read.n_cols);
@@ -78,8 +80,7 @@ struct HeadGradient::Workspace {
     return pre;
   }
 
-  Matrix projected_qkv(const ModelConfig& config, const Layer& layer, Index l, Sequences sequences,
-                       Activations& clean) {
+  Matrix projected_qkv(const Layer& layer, Index l, Sequences sequences, Activations& clean) {
     if (clean.has_projections()) return clean.qkv(l);
     const Matrix resid = clean.resid(l);
     Matrix ln = normalized.matrix(resid.n_rows, resid.n_cols);
@@ -90,9 +91,8 @@ struct HeadGradient::Workspace {
   }
 
   // d = the gradient of what the MLP's output is added to, from that of their sum.
-  void through_mlp(const ModelConfig& config, const Layer& layer, Index l, Activations& clean,
-                   Matrix& d) {
-    const Matrix pre = mlp_pre(config, layer, l, clean);
+  void through_mlp(const Layer& layer, Index l, Activations& clean, Matrix& d) {
+    const Matrix pre = mlp_pre(layer, l, clean);
     Matrix dpre = dhidden.matrix(config.d_in(), d.n_cols);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
     layer.mlp.gradient(pre, d, dpre, dln, context.gradients());
@@ -101,9 +101,9 @@ struct HeadGradient::Workspace {
   }
 
   // Adds to d what the attention passes back of dmixed, the gradient of its z.
-  void through_attention(const ModelConfig& config, const Layer& layer, Index l,
-                         Sequences sequences, Activations& clean, const Matrix& dmixed, Matrix& d) {
-    const Matrix projected = projected_qkv(config, layer, l, sequences, clean);
+  void through_attention(const Layer& layer, Index l, Sequences sequences, Activations& clean,
+                         const Matrix& dmixed, Matrix& d) {
+    const Matrix projected = projected_qkv(layer, l, sequences, clean);
     Matrix dprojected = dqkv.matrix(config.d_qkv(), d.n_cols);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
     layer.attention.gradient(projected, sequences, dmixed, dprojected, dln, context.gradients());
@@ -113,7 +113,7 @@ struct HeadGradient::Workspace {
 };
 
 HeadGradient::HeadGradient(const Model& model, ComputeContext context)
-    : model_(model), workspace_(std::make_unique<Workspace>(std::move(context))) {
+    : workspace_(std::make_unique<Workspace>(model, std::move(context))) {
   check_complete(model);
 }
 
@@ -131,22 +131,22 @@ TokenLoss HeadGradient::run(Activations& clean, const SequenceBatch& batch,
                             const PortGradientObserver& ports) {
   check_count("weights of the predictions", batch.predictions.size(), weights.size());
   check_count("columns of the differentiated batch", clean.n_token(), batch.n_column());
-  const ModelConfig& config = model_.config;
   Workspace& w = *workspace_;
+  const ModelConfig& config = w.config;
   w.ports = ports;
   Matrix dresid = w.dresid.matrix(config.d_model, batch.n_column());
   Matrix dz = w.dz.matrix(config.d_z(), batch.n_column());
-  TokenLoss loss = w.start(model_, clean.resid(config.n_layer), batch, weights, dresid);
+  TokenLoss loss = w.start(clean.resid(config.n_layer), batch, weights, dresid);
 
   for (Index l = config.n_layer; l-- > 0;) {
-    const Layer layer(model_, l);
+    const Layer layer(w.model, l);
     // A parallel MLP does not read what the attention writes.
-    if (!config.parallel_residual) w.through_mlp(config, layer, l, clean, dresid);
+    if (!config.parallel_residual) w.through_mlp(layer, l, clean, dresid);
     layer.attention.z_gradient(dresid, dz, w.context.gradients());
     observe({l, clean.z(l), dz});
     if (l == 0 && !ports) continue;
-    if (config.parallel_residual) w.through_mlp(config, layer, l, clean, dresid);
-    w.through_attention(config, layer, l, batch.sequences, clean, dz, dresid);
+    if (config.parallel_residual) w.through_mlp(layer, l, clean, dresid);
+    w.through_attention(layer, l, batch.sequences, clean, dz, dresid);
   }
   return loss;
 }
@@ -158,11 +158,9 @@ std::uint64_t HeadGradient::bytes(const ModelConfig& config, Index n_token, int 
   // thread's sum over the unembedding.
   const std::uint64_t by_head = config.n_group() < config.n_head ? 2 * config.d_z() : 0;
   const std::uint64_t rows = 3 * config.d_model + config.d_z() + 2 * config.d_qkv() +
-                             2 * config.d_in() + by_head +
-                             static_cast<std::uint64_t>(n_thread) * config.d_model;
+                             2 * config.d_in() + by_head + n_thread * config.d_model;
   return Forward::loss_bytes(config, n_token, n_thread) + rows * n_token * sizeof(float) +
-         static_cast<std::uint64_t>(n_thread) *
-             attention_gradient_thread_bytes(config.d_head(), n_token, engines.gradients);
+         n_thread * attention_gradient_thread_bytes(config.d_head(), n_token, engines.gradients);
 }
 
 }  // namespace headscope

@@ -27,7 +27,7 @@ void embed_into(const Model& model, const SequenceBatch& batch, blas::View resid
     for (Index t = 0; t < sequence.count; ++t) {
       const Index column = sequence.first + t;
       const float* const token = model.W_E.colptr(static_cast<Index>(batch.tokens[column]));
-      float* const embedded = resid.data + column * resid.stride;
+      float* const embedded = resid.column(column);
       if (model.config.positions == PositionKind::rotary) {
         std::copy_n(token, resid.n_row, embedded);
       } else {

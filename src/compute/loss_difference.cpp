@@ -37,9 +37,7 @@ struct Sums {
 };
 
 // A thread's differences of logits: a chunk of the vocabulary x some columns.
-struct ColumnDifferences {
-  Buffer values;
-};
+struct ColumnDifferences : Buffer {};
 
 // What a variant's prediction needs of its target.
 struct Target {
@@ -86,11 +84,6 @@ HEADSCOPE_VECTORISED ChunkSums sums_of(const float* logits, const float* p, cons
     }
   }
   return {changed, change, most, largest};
-}
-
-HEADSCOPE_VECTORISED void add_bias_chunk(const float* x, Index count, float* y) {
-#pragma omp simd
-  for (Index i = 0; i < count; ++i) y[i] += x[i];
 }
 
 void add(const ChunkSums& chunk, Sums& sums) {
@@ -154,10 +147,9 @@ class LossDifference {
     for (Index i = 0; i < predictions_.size(); ++i) {
       const Index column = predictions_[i].column;
       const double bias = model_.b_U.is_empty() ? 0 : static_cast<double>(model_.b_U(target(i)));
-      clean_shift_(column) = static_cast<float>(clean_.nll[i] + bias +
-                                                dot(unembedding.colptr(target(i)),
-                                                    normalized_.data + column * normalized_.stride,
-                                                    normalized_.n_row));
+      clean_shift_(column) = static_cast<float>(
+          clean_.nll[i] + bias +
+          dot(unembedding.colptr(target(i)), normalized_.column(column), normalized_.n_row));
     }
   }
 
@@ -168,18 +160,11 @@ class LossDifference {
     const Index block =
         std::clamp((n_column() / n_thread + 1) / Arithmetic::block * Arithmetic::block,
                    least_columns, most_columns);
-    ThreadErrors errors;
-#pragma omp parallel for schedule(dynamic)
-    for (Index column = 0; column < n_column(); column += block) {
-      errors.run([&] {
-        auto& buffer = passes_.scratch().of_thread<ColumnDifferences>();
-        const Index n_here = std::min(block, n_column() - column);
-        Matrix d = buffer.values.matrix(count, n_here);
-        entries_product_.multiply_serial(packed_D_, column, blas::View(d));
-        for (Index c = 0; c < n_here; ++c) add_column(first, count, column + c, d.colptr(c));
-      });
-    }
-    errors.rethrow();
+    for_blocks_in_parallel(n_column(), block, [&](Index column, Index n_here) {
+      Matrix d = passes_.scratch().of_thread<ColumnDifferences>().matrix(count, n_here);
+      entries_product_.multiply_serial(packed_D_, column, blas::View(d));
+      for (Index c = 0; c < n_here; ++c) add_column(first, count, column + c, d.colptr(c));
+    });
   }
 
   // Without the mean over the vocabulary, which moves all logits alike and may be large.
@@ -201,7 +186,7 @@ class LossDifference {
 #pragma omp parallel for schedule(static)
     for (Index t = 0; t < n_clean(); ++t) {
       float *const logits = chunk_.logits.colptr(t), *const p = chunk_.probabilities.colptr(t);
-      if (!model_.b_U.is_empty()) add_bias_chunk(model_.b_U.memptr() + first, count, logits);
+      if (!model_.b_U.is_empty()) add_scaled(model_.b_U.memptr() + first, 1, count, logits);
       for (Index v = 0; v < count; ++v) logits[v] -= clean_shift_(t);
       std::copy_n(logits, count, p);
       clean_sum_(t) = exponentiate(p, count, 0);
@@ -281,9 +266,9 @@ void replace_losses(const Model& model, const Products& passes, blas::ConstView 
   TokenIds targets;
   for (Index i = 0; i < which.size(); ++i) {
     const SequenceBatch::Prediction& prediction = predictions[which[i]];
-    const float* const clean = normalized.data + prediction.column * normalized.stride;
-    std::transform(clean, clean + normalized.n_row, D.data + prediction.column * D.stride,
-                   changed.colptr(i), std::plus<>());
+    const float* const clean = normalized.column(prediction.column);
+    std::transform(clean, clean + normalized.n_row, D.column(prediction.column), changed.colptr(i),
+                   std::plus<>());
     targets.push_back(prediction.target);
   }
   const TokenLoss anew = token_loss(changed, model.unembedding(), model.b_U, targets, passes);
@@ -295,12 +280,9 @@ void replace_losses(const Model& model, const Products& passes, blas::ConstView 
 
 std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column, int n_thread,
                                     Engine engine) {
-  const std::uint64_t chunks =
-      2 * n_token + d_model +
-      static_cast<std::uint64_t>(n_thread) * std::min(most_columns, n_column);
+  const std::uint64_t chunks = 2 * n_token + d_model + n_thread * std::min(most_columns, n_column);
   return vocabulary_chunk * chunks * sizeof(float) + n_column * (sizeof(Sums) + sizeof(Target)) +
-         PackedColumns::bytes(d_model, n_column, engine) +
-         WeightProduct::bytes(d_model, vocabulary_chunk, engine);
+         packed_bytes(d_model, n_column, engine) + packed_bytes(d_model, vocabulary_chunk, engine);
 }
 
 }  // namespace headscope

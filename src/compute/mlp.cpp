@@ -79,8 +79,8 @@ void Mlp::activate(blas::ConstView pre, blas::View hidden) const {
   const auto column = activations::with_functions(
       config_->activation, [](auto functions) { return gate_column<decltype(functions)>; });
   for_each_column(pre.n_row, pre.n_col, [&](Index t) {
-    column(pre.data + t * pre.stride, bias.is_empty() ? nullptr : bias.memptr(), hidden.n_row,
-           hidden.data + t * hidden.stride);
+    column(pre.column(t), bias.is_empty() ? nullptr : bias.memptr(), hidden.n_row,
+           hidden.column(t));
   });
 }
 
@@ -111,8 +111,7 @@ void Mlp::gradient(blas::ConstView pre, blas::ConstView doutput, blas::View dpre
     });
 #pragma omp parallel for schedule(static)
     for (Index t = 0; t < pre.n_col; ++t) {
-      column(pre.data + t * pre.stride, bias.is_empty() ? nullptr : bias.memptr(), d_mlp,
-             dpre.data + t * dpre.stride);
+      column(pre.column(t), bias.is_empty() ? nullptr : bias.memptr(), d_mlp, dpre.column(t));
     }
   } else {
     activation_gradient(pre, bias, config_->activation, dhidden, dhidden);
@@ -167,8 +166,8 @@ std::uint64_t MlpDifference::bytes(const ModelConfig& config, Index n_clean, Ind
   const std::uint64_t clean = config.d_model + config.d_in() + config.d_mlp,
                       variants = config.d_model + config.d_in();
   return (clean * n_clean + variants * n_column) * sizeof(float) +
-         WeightProduct::bytes(config.d_model, config.d_in(), differences) +
-         WeightProduct::bytes(config.d_mlp, config.d_model, differences);
+         packed_bytes(config.d_model, config.d_in(), differences) +
+         packed_bytes(config.d_mlp, config.d_model, differences);
 }
 
 }  // namespace headscope

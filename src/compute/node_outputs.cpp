@@ -29,7 +29,7 @@ NodeReplacement::NodeReplacement(const EdgeGraph& graph, const ModelConfig& conf
 
 void NodeReplacement::add(Index node, float factor, Index first, blas::View Y) const {
   for (Index t = 0; t < Y.n_col; ++t) {
-    add_scaled(at_position(node, position(first + t)), factor, Y.n_row, Y.data + t * Y.stride);
+    add_scaled(at_position(node, position(first + t)), factor, Y.n_row, Y.column(t));
   }
 }
 
@@ -48,8 +48,7 @@ void node_difference(const Model& model, Activations& clean, const EdgeGraph& gr
     replacement.add(node, 1, first, difference);
     return;
   }
-  for (Index t = 0; t < count; ++t)
-    std::fill_n(difference.data + t * difference.stride, d_model, 0);
+  for (Index t = 0; t < count; ++t) std::fill_n(difference.column(t), d_model, 0);
   replacement.add(node, 1, first, difference);
   if (writer.kind == PathNode::Kind::embed) {
     add_scaled(columns(clean.resid(0)), -1, difference);

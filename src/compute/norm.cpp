@@ -115,13 +115,6 @@ HEADSCOPE_VECTORISED void unit_scale_gradient_column(const float* gain, const fl
   for (Index i = 0; i < n; ++i) dx[i] = gain[i] * dy[i] - mean;
 }
 
-const float* column_at(blas::ConstView X, Index t) {
-  return X.data + t * X.stride;
-}
-float* column_at(blas::View X, Index t) {
-  return X.data + t * X.stride;
-}
-
 }  // namespace
 
 void Norm::apply(blas::ConstView X, blas::View Y) const {
@@ -132,8 +125,8 @@ void Norm::apply(blas::ConstView X, blas::View Y) const {
   const auto standardize = centred_ ? standardize_column<true> : standardize_column<false>;
   const auto scale = centred_ ? scale_column<true> : scale_column<false>;
   for_each_column(X.n_row, X.n_col, [&](Index t) {
-    standardize(column_at(X, t), X.n_row, epsilon_, column_at(Y, t));
-    scale(gain_->memptr(), bias_->memptr(), X.n_row, column_at(Y, t));
+    standardize(X.column(t), X.n_row, epsilon_, Y.column(t));
+    scale(gain_->memptr(), bias_->memptr(), X.n_row, Y.column(t));
   });
 }
 
@@ -143,8 +136,7 @@ void Norm::difference(blas::ConstView X, blas::ConstView D, blas::View Y) const 
   const auto difference = centred_ ? difference_column<true> : difference_column<false>;
 #pragma omp parallel for schedule(static)
   for (Index c = 0; c < D.n_col; ++c) {
-    difference(column_at(X, c % X.n_col), column_at(D, c), gain_->memptr(), X.n_row, epsilon_,
-               column_at(Y, c));
+    difference(X.column(c % X.n_col), D.column(c), gain_->memptr(), X.n_row, epsilon_, Y.column(c));
   }
 }
 
@@ -152,8 +144,7 @@ void Norm::gradient(blas::ConstView X, blas::ConstView dY, blas::View dX) const 
   const auto gradient = centred_ ? gradient_column<true> : gradient_column<false>;
 #pragma omp parallel for schedule(static)
   for (Index t = 0; t < X.n_col; ++t) {
-    gradient(column_at(X, t), gain_->memptr(), column_at(dY, t), X.n_row, epsilon_,
-             column_at(dX, t));
+    gradient(X.column(t), gain_->memptr(), dY.column(t), X.n_row, epsilon_, dX.column(t));
   }
 }
 
@@ -161,7 +152,7 @@ std::vector<float> Norm::standardize(blas::ConstView X, blas::View Y) const {
   const auto standardize = centred_ ? standardize_column<true> : standardize_column<false>;
   std::vector<float> inverse_scales(X.n_col);
   for_each_column(X.n_row, X.n_col, [&](Index t) {
-    inverse_scales[t] = standardize(column_at(X, t), X.n_row, epsilon_, column_at(Y, t));
+    inverse_scales[t] = standardize(X.column(t), X.n_row, epsilon_, Y.column(t));
   });
   return inverse_scales;
 }
@@ -170,7 +161,7 @@ void Norm::gradient_at_unit_scale(blas::ConstView dY, blas::View dX) const {
   const auto gradient =
       centred_ ? unit_scale_gradient_column<true> : unit_scale_gradient_column<false>;
   for (Index t = 0; t < dY.n_col; ++t) {
-    gradient(gain_->memptr(), column_at(dY, t), dY.n_row, column_at(dX, t));
+    gradient(gain_->memptr(), dY.column(t), dY.n_row, dX.column(t));
   }
 }
 
@@ -178,7 +169,7 @@ std::vector<double> Norm::scales(blas::ConstView X) const {
   std::vector<double> scales(X.n_col);
   const auto n = static_cast<double>(X.n_row);
   for (Index t = 0; t < X.n_col; ++t) {
-    const float *const first = column_at(X, t), *const last = first + X.n_row;
+    const float *const first = X.column(t), *const last = first + X.n_row;
     const double mean = centred_ ? std::accumulate(first, last, 0.0) / n : 0;
     const double squares = std::accumulate(first, last, 0.0, [mean](double sum, double value) {
       return sum + (value - mean) * (value - mean);

@@ -51,9 +51,8 @@ void add_bias_activate(blas::ConstView X, const Vector& bias, Activation activat
   check_count("columns of the activations", X.n_col, Y.n_col);
   const auto column = activations::with_functions(
       activation, [](auto functions) { return activate_column<decltype(functions)>; });
-  for_each_column(X.n_row, X.n_col, [&](Index t) {
-    column(X.data + t * X.stride, values_of(bias), X.n_row, Y.data + t * Y.stride);
-  });
+  for_each_column(X.n_row, X.n_col,
+                  [&](Index t) { column(X.column(t), values_of(bias), X.n_row, Y.column(t)); });
 }
 
 void activation_gradient(blas::ConstView X, const Vector& bias, Activation activation,
@@ -62,8 +61,7 @@ void activation_gradient(blas::ConstView X, const Vector& bias, Activation activ
       activation, [](auto functions) { return activation_gradient_column<decltype(functions)>; });
 #pragma omp parallel for schedule(static)
   for (Index t = 0; t < X.n_col; ++t) {
-    column(X.data + t * X.stride, values_of(bias), dY.data + t * dY.stride, X.n_row,
-           dX.data + t * dX.stride);
+    column(X.column(t), values_of(bias), dY.column(t), X.n_row, dX.column(t));
   }
 }
 
@@ -71,7 +69,7 @@ void add_bias(blas::View X, const Vector& bias) {
   if (bias.is_empty()) return;
   check_count("bias", X.n_row, bias.n_elem);
   for_each_column(X.n_row, X.n_col, [&](Index t) {
-    float* const x = X.data + t * X.stride;
+    float* const x = X.column(t);
     add_column(x, bias.memptr(), X.n_row, x);
   });
 }
@@ -81,9 +79,8 @@ void add(blas::ConstView X, blas::ConstView Y, blas::View sum) {
   check_count("columns to add", X.n_col, Y.n_col);
   check_count("rows of the sum", X.n_row, sum.n_row);
   check_count("columns of the sum", X.n_col, sum.n_col);
-  for_each_column(X.n_row, X.n_col, [&](Index t) {
-    add_column(X.data + t * X.stride, Y.data + t * Y.stride, X.n_row, sum.data + t * sum.stride);
-  });
+  for_each_column(X.n_row, X.n_col,
+                  [&](Index t) { add_column(X.column(t), Y.column(t), X.n_row, sum.column(t)); });
 }
 
 HEADSCOPE_VECTORISED void add_scaled(const float* x, float factor, Index count, float* y) {
@@ -93,7 +90,7 @@ HEADSCOPE_VECTORISED void add_scaled(const float* x, float factor, Index count, 
 
 void add_scaled(blas::ConstView X, float factor, blas::View Y) {
   for (Index t = 0; t < Y.n_col; ++t) {
-    add_scaled(X.data + (X.n_col == 1 ? 0 : t) * X.stride, factor, Y.n_row, Y.data + t * Y.stride);
+    add_scaled(X.column(X.n_col == 1 ? 0 : t), factor, Y.n_row, Y.column(t));
   }
 }
 
@@ -107,9 +104,8 @@ HEADSCOPE_VECTORISED double dot(const float* x, const float* y, Index count) {
 void copy(blas::ConstView X, blas::View Y) {
   check_count("rows to copy", X.n_row, Y.n_row);
   check_count("columns to copy", X.n_col, Y.n_col);
-  for_each_column(X.n_row, X.n_col, [&](Index t) {
-    std::copy_n(X.data + t * X.stride, X.n_row, Y.data + t * Y.stride);
-  });
+  for_each_column(X.n_row, X.n_col,
+                  [&](Index t) { std::copy_n(X.column(t), X.n_row, Y.column(t)); });
 }
 
 }  // namespace headscope

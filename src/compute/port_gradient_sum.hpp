@@ -2,12 +2,9 @@
 
 #include <vector>
 
-#include "compute/activations.hpp"
 #include "compute/buffer.hpp"
-#include "headscope/compute_context.hpp"
-#include "headscope/edges.hpp"
+#include "compute/node_outputs.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/model.hpp"
 
 namespace headscope {
 
@@ -24,9 +21,9 @@ namespace headscope {
 /// where c subtracts the mean over features, which rms_norm leaves out. So the product by W_p' is
 /// taken once for all passes. A layer's MLP and the logits are one port each: the sum of their
 /// gradients is kept.
-class PortGradientSum {
+class PortGradientSum : EdgeModel {
  public:
-  PortGradientSum(const Model& model, const ComputeContext& context);
+  PortGradientSum(const Model& model_given, const ComputeContext& context_given);
 
   /// Forgets the passes, before those of a batch.
   void clear(const SequenceBatch& batch);
@@ -55,10 +52,6 @@ class PortGradientSum {
   void add_port(const PortGradient& port, Activations& at, const SequenceBatch& batch);
   void add_attention(const PortGradient& port, Activations& at, const SequenceBatch& batch);
 
-  const Model& model_;
-  const ModelConfig& config_;
-  const EdgeGraph graph_;
-  const ComputeContext context_;
   Matrix constants_;  // d_qkv x n_layer: W_QKV bias of ln_1 + b_QKV
   Index n_column_ = 0, n_pass_ = 0;
   std::vector<Buffer> scaled_, mlp_;  // by layer: sums of d / s; of the MLP's gradients

@@ -66,7 +66,7 @@ void turn(const ModelConfig& config, std::span<const SequenceBatch::Sequence> se
     const Index position = positions[c % positions.size()];
     for (Index row = 0; row < rows.n_row; row += d_head) {
       turn_head(table.cosines(position), table.sines(position), sign, rates.size(),
-                rows.data + c * rows.stride + row);
+                rows.column(c) + row);
     }
   });
 }

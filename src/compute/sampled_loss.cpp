@@ -8,6 +8,7 @@
 #include "base/vector_math.hpp"
 #include "compute/buffer.hpp"
 #include "compute/loss_difference.hpp"
+#include "compute/ops.hpp"
 #include "compute/softmax.hpp"
 #include "headscope/random.hpp"
 
@@ -25,13 +26,6 @@ constexpr float trusted_change = 2;
 HEADSCOPE_VECTORISED void subtract_columns(const float* x, const float* y, Index count, float* to) {
 #pragma omp simd
   for (Index i = 0; i < count; ++i) to[i] = x[i] - y[i];
-}
-
-HEADSCOPE_VECTORISED double dot_product(const float* x, const float* y, Index count) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (Index i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-  return sum;
 }
 
 // A thread's rows of the unembedding, d_model x entries, and differences of logits, entries x
@@ -55,7 +49,6 @@ struct Curvature {
 // Makes d the difference from its mean.
 HEADSCOPE_VECTORISED Curvature curvature_of(const float* logits, const float* weights,
                                             Index n_probable, Index n_entry, float mean, float* d) {
-  Curvature sums;
   float probable = 0, drawn = 0, largest = -infinity, logit = -infinity;
 #pragma omp simd reduction(max : logit)
   for (Index i = 0; i < n_entry; ++i) {
@@ -74,11 +67,7 @@ HEADSCOPE_VECTORISED Curvature curvature_of(const float* logits, const float* we
     drawn += weights[i] * (vector_math::exponential_and_change(x).change - d[i]);
     largest = d[i] > largest ? d[i] : largest;
   }
-  sums.probable = probable;
-  sums.drawn = drawn;
-  sums.largest_drawn = largest;
-  sums.largest_logit = logit;
-  return sums;
+  return {probable, drawn, largest, logit};
 }
 
 Estimate estimate_of(const VocabularyDraw::Column& column, float mean, float* d) {
@@ -119,19 +108,11 @@ VocabularyDraw::VocabularyDraw(const Model& model, const Vector& mean_unembeddin
       passes.multiply(blas::ConstView(unembedding).cols(entry, n_entry), blas::Transpose::yes,
                       normalized.cols(first, count), chosen.rows(entry, n_entry));
     }
-    ThreadErrors errors;
-#pragma omp parallel for schedule(dynamic)
-    for (Index c = 0; c < count; ++c) {
-      errors.run([&] {
-        if (!model.b_U.is_empty()) {
-          std::transform(p.colptr(c), p.colptr(c) + d_vocab, model.b_U.memptr(), p.colptr(c),
-                         std::plus<>());
-        }
-        normalise(p.colptr(c), d_vocab);
-        choose(columns_[first + c], predictions, p.colptr(c), sample);
-      });
-    }
-    errors.rethrow();
+    for_each_in_parallel(count, [&](Index c) {
+      if (!model.b_U.is_empty()) add_scaled(model.b_U.memptr(), 1, d_vocab, p.colptr(c));
+      normalise(p.colptr(c), d_vocab);
+      choose(columns_[first + c], predictions, p.colptr(c), sample);
+    });
     blas::multiply(unembedding, chosen, blas::View(tail_).cols(first, count));
     for (Index c = 0; c < count; ++c) {
       double left = 0;
@@ -151,8 +132,7 @@ void VocabularyDraw::choose(Column& column, std::span<const SequenceBatch::Predi
     column.logits.push_back(std::log(p[entry]));
   };
   std::vector<float> sorted(p, p + d_vocab);
-  const Index n_probable = std::min(sample.n_probable, d_vocab);
-  const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(n_probable) - 1;
+  const auto last = sorted.begin() + std::min(sample.n_probable, d_vocab) - 1;
   std::ranges::nth_element(sorted, last, std::greater<>());
   const float least = *last;
   std::vector<Index> targets;
@@ -194,44 +174,38 @@ std::vector<TokenLoss> VocabularyDraw::losses(
   }
   std::vector<std::vector<unsigned char>> is_inexact(
       n_variant, std::vector<unsigned char>(predictions.size(), 0));
-  ThreadErrors errors;
-#pragma omp parallel for schedule(dynamic)
-  for (Index t = 0; t < n_clean; ++t) {
-    errors.run([&] {
-      const Column& column = columns_[t];
-      auto& buffers = passes_.scratch().of_thread<ChosenEntries>();
-      Matrix rows = buffers.rows.matrix(d_model, gathered_entries);
-      const Index n_entry = column.entries.size();
-      const blas::ConstView changes(D.data + t * D.stride, d_model, n_variant, D.stride * n_clean);
-      Matrix d = buffers.differences.matrix(n_entry, n_variant);
-      for (Index first = 0; first < n_entry; first += gathered_entries) {
-        const Index count = std::min(gathered_entries, n_entry - first);
-        for (Index i = 0; i < count; ++i) {
-          const auto entry = static_cast<Index>(column.entries[first + i]);
-          subtract_columns(model_.unembedding().colptr(entry), mean_unembedding_.memptr(), d_model,
-                           rows.colptr(i));
-        }
-        blas::multiply_serial(blas::ConstView(rows).cols(0, count), blas::Transpose::yes, changes,
-                              blas::Transpose::no, blas::View(d).rows(first, count));
+  for_each_in_parallel(n_clean, [&](Index t) {
+    const Column& column = columns_[t];
+    auto& buffers = passes_.scratch().of_thread<ChosenEntries>();
+    Matrix rows = buffers.rows.matrix(d_model, gathered_entries);
+    const Index n_entry = column.entries.size();
+    const blas::ConstView changes(D.column(t), d_model, n_variant, D.stride * n_clean);
+    Matrix d = buffers.differences.matrix(n_entry, n_variant);
+    for (Index first = 0; first < n_entry; first += gathered_entries) {
+      const Index count = std::min(gathered_entries, n_entry - first);
+      for (Index i = 0; i < count; ++i) {
+        const auto entry = static_cast<Index>(column.entries[first + i]);
+        subtract_columns(model_.unembedding().colptr(entry), mean_unembedding_.memptr(), d_model,
+                         rows.colptr(i));
       }
-      for (Index v = 0; v < n_variant; ++v) {
-        float* const of_entries = d.colptr(v);
-        const double mean =
-            dot_product(column.weights.data(), of_entries, column.n_probable) +
-            dot_product(tail_.colptr(t), changes.data + v * changes.stride, d_model);
-        const Estimate estimate = estimate_of(column, static_cast<float>(mean), of_entries);
-        for (Index i = 0; i < column.predictions.size(); ++i) {
-          const Index prediction = column.predictions[i], target = column.targets[i];
-          losses[v].nll[prediction] =
-              clean.nll[prediction] + estimate.log_sum - static_cast<double>(of_entries[target]);
-          losses[v].correct[prediction] =
-              column.logits[target] + of_entries[target] >= estimate.largest_logit ? 1 : 0;
-          is_inexact[v][prediction] = estimate.is_trusted ? 0 : 1;
-        }
+      blas::multiply_serial(blas::ConstView(rows).cols(0, count), blas::Transpose::yes, changes,
+                            blas::Transpose::no, blas::View(d).rows(first, count));
+    }
+    for (Index v = 0; v < n_variant; ++v) {
+      float* const of_entries = d.colptr(v);
+      const double mean = dot(column.weights.data(), of_entries, column.n_probable) +
+                          dot(tail_.colptr(t), changes.column(v), d_model);
+      const Estimate estimate = estimate_of(column, static_cast<float>(mean), of_entries);
+      for (Index i = 0; i < column.predictions.size(); ++i) {
+        const Index prediction = column.predictions[i], target = column.targets[i];
+        losses[v].nll[prediction] =
+            clean.nll[prediction] + estimate.log_sum - static_cast<double>(of_entries[target]);
+        losses[v].correct[prediction] =
+            column.logits[target] + of_entries[target] >= estimate.largest_logit ? 1 : 0;
+        is_inexact[v][prediction] = estimate.is_trusted ? 0 : 1;
       }
-    });
-  }
-  errors.rethrow();
+    }
+  });
   for (Index v = 0; v < n_variant; ++v) {
     std::vector<Index> inexact;
     for (Index i = 0; i < predictions.size(); ++i) {
@@ -249,8 +223,7 @@ std::uint64_t VocabularyDraw::bytes(Index d_model, Index d_vocab, Index n_column
                       of_entry = sizeof(TokenId) + 2 * sizeof(float);
   const std::uint64_t clean = d_vocab * std::min(clean_columns, n_column);
   return n_column * (2 * n_entry * of_entry + d_model * sizeof(float)) + clean * sizeof(float) +
-         static_cast<std::uint64_t>(n_thread) *
-             (d_vocab + gathered_entries * d_model + n_entry * n_variant) * sizeof(float);
+         n_thread * (d_vocab + gathered_entries * d_model + n_entry * n_variant) * sizeof(float);
 }
 
 }  // namespace headscope

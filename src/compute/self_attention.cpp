@@ -96,8 +96,8 @@ std::uint64_t AttentionDifference::bytes(const ModelConfig& config, Index n_clea
                                          Engine differences) {
   const std::uint64_t rows = config.d_model + config.d_qkv();
   return rows * (n_clean + n_column) * sizeof(float) +
-         WeightProduct::bytes(config.d_model, config.d_qkv(), differences) +
-         WeightProduct::bytes(config.d_z(), config.d_model, differences);
+         packed_bytes(config.d_model, config.d_qkv(), differences) +
+         packed_bytes(config.d_z(), config.d_model, differences);
 }
 
 }  // namespace headscope

@@ -46,8 +46,7 @@ PredictingColumns::PredictingColumns(std::span<const SequenceBatch::Prediction> 
     columns.push_back(prediction.column);
   }
   std::ranges::sort(columns);
-  const auto repeated = std::ranges::unique(columns);
-  columns.erase(repeated.begin(), repeated.end());
+  columns.erase(std::ranges::unique(columns).begin(), columns.end());
   for (SequenceBatch::Prediction& prediction : predictions) {
     prediction.column =
         static_cast<Index>(std::ranges::lower_bound(columns, prediction.column) - columns.begin());

@@ -1,13 +1,11 @@
 #include "compute/token_loss.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <string>
 
 #include "base/thread_errors.hpp"
-#include "base/vector_math.hpp"
 #include "compute/ops.hpp"
 #include "compute/softmax.hpp"
 #include "headscope/error.hpp"
@@ -27,11 +25,6 @@ struct RunningSoftmax {
   float target_logit = -infinity;  // set when the target is reached
   bool target_first = false;       // no earlier entry was as large as the target
 };
-
-HEADSCOPE_VECTORISED void add_to(const float* x, Index count, float* y) {
-#pragma omp simd
-  for (Index i = 0; i < count; ++i) y[i] += x[i];
-}
 
 struct LossInputs {
   blas::ConstView normalized;
@@ -67,7 +60,7 @@ class VocabularyRange {
     normalized.multiply_serial(entries, blas::Transpose::yes, logits);
     for (Index t = 0; t < tokens_.size(); ++t) {
       float* const column = logits_.colptr(t);
-      if (!in.b_U.is_empty()) add_to(in.b_U.memptr() + first, count, column);
+      if (!in.b_U.is_empty()) add_scaled(in.b_U.memptr() + first, 1, count, column);
       absorb(column, first, count, static_cast<Index>(in.targets[t]), t);
     }
     if (weighted_.is_empty()) return;
@@ -153,20 +146,16 @@ void run_block(const LossInputs& in, blas::View gradient, double* nll, unsigned 
     ranges.emplace_back(in.normalized.n_row, n_token, with_gradient);
   }
   const PackedColumns normalized(in.normalized, in.products.for_columns(n_token));
-  ThreadErrors errors;
-#pragma omp parallel for schedule(static, 1)
-  for (Index r = 0; r < n_range; ++r) {
-    errors.run(
-        [&] { ranges[r].run(in, normalized, d_vocab * r / n_range, d_vocab * (r + 1) / n_range); });
-  }
-  errors.rethrow();
+  for_each_in_parallel(n_range, [&](Index r) {
+    ranges[r].run(in, normalized, d_vocab * r / n_range, d_vocab * (r + 1) / n_range);
+  });
 #pragma omp parallel for schedule(static)
   for (Index t = 0; t < n_token; ++t) {
     const Combined token = combine(ranges, t);
     nll[t] = token.nll;
     correct[t] = token.correct ? 1 : 0;
     if (!with_gradient) continue;
-    float* const g = gradient.data + t * gradient.stride;
+    float* const g = gradient.column(t);
     const float* const target = in.unembedding.colptr(static_cast<Index>(in.targets[t]));
     std::transform(target, target + gradient.n_row, g, [](float u) { return -u; });
     for (const auto& range : ranges) {
@@ -209,8 +198,8 @@ std::uint64_t token_loss_thread_bytes(Index n_token) {
 
 std::uint64_t token_loss_product_bytes(Index d_model, Index n_token, int n_thread, Engine engine) {
   const Index n_column = std::min(token_block, n_token);
-  return PackedColumns::bytes(d_model, n_column, engine) +
-         static_cast<std::uint64_t>(n_thread) * PackedColumns::bytes(chunk_size, n_column, engine);
+  return packed_bytes(d_model, n_column, engine) +
+         n_thread * packed_bytes(chunk_size, n_column, engine);
 }
 
 TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,

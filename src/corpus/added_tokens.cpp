@@ -54,8 +54,8 @@ AddedTokenSearch::AddedTokenSearch(
   }
   for (Tokens* const sorted : {&ordinary_, &normalized_}) {
     for (auto& [byte, same_byte] : *sorted) {
-      std::stable_sort(same_byte.begin(), same_byte.end(),
-                       [](const auto& a, const auto& b) { return a.text.size() > b.text.size(); });
+      std::ranges::stable_sort(same_byte, std::greater(),
+                               [](const AddedToken& token) { return token.text.size(); });
     }
   }
 }
@@ -68,10 +68,9 @@ std::vector<AddedTokenSearch::Part> AddedTokenSearch::split_by(const Tokens& tok
     const auto candidates = tokens.find(text[i]);
     const AddedToken* found = nullptr;
     if (candidates != tokens.end()) {
-      const std::string_view rest = text.substr(i);
-      const auto first =
-          std::find_if(candidates->second.begin(), candidates->second.end(),
-                       [&](const AddedToken& token) { return rest.starts_with(token.text); });
+      const auto first = std::ranges::find_if(candidates->second, [&](const AddedToken& token) {
+        return text.substr(i).starts_with(token.text);
+      });
       if (first != candidates->second.end()) found = &*first;
     }
     if (found == nullptr) {

@@ -51,7 +51,7 @@ std::optional<std::string_view> comment_value(std::string_view line, std::string
 bool is_word_line(std::string_view line) {
   const std::size_t end = line.find_first_not_of("0123456789-.");
   return end > 0 && end < line.size() && line[end] == '\t' &&
-         std::count(line.begin(), line.end(), '\t') == n_column - 1;
+         std::ranges::count(line, '\t') == n_column - 1;
 }
 
 std::string without_subtype(std::string_view relation) {
@@ -179,7 +179,7 @@ void Reader::finish(Sentence& sentence) const {
                         ", got a sentence of " + std::to_string(n_word));
   }
   sentence.has_dependencies =
-      std::any_of(heads_.begin(), heads_.end(), [](const auto& h) { return h.first != "_"; });
+      std::ranges::any_of(heads_, [](const auto& head) { return head.first != "_"; });
   if (!sentence.has_dependencies) return;
   for (Index i = 0; i < n_word; ++i) {
     const auto& [text, line] = heads_[i];

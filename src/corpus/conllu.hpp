@@ -9,20 +9,12 @@
 #include <vector>
 
 #include "files/text_file.hpp"
-#include "headscope/types.hpp"
+#include "headscope/corpus.hpp"
 
 /// CoNLL-U, a sentence at a time.
 ///
 /// Source: Universal Dependencies, "CoNLL-U Format", version 2.
 namespace headscope::conllu {
-
-/// A token line with a whole-number id; `_` reads as empty, except FORM `_` and its LEMMA.
-struct Word {
-  std::string form, lemma, upos, xpos;
-  std::vector<std::pair<std::string, std::string>> features;
-  std::optional<Index> head;  ///< index in the sentence; none for a root or without dependencies
-  std::string relation;       ///< without subtype
-};
 
 /// A unit of the surface text: a word, or a multiword token (`3-4`) with its words.
 struct Surface {
@@ -45,6 +37,8 @@ struct Sentence {
   std::optional<std::string> entities;  ///< `# global.Entity` that came before it
   std::uint64_t begin = 0, end = 0;     ///< bytes of the file, comments included
   std::size_t line = 0;                 ///< of its first line
+  /// Token lines with a whole-number id; heads are places in the sentence. `_` reads as empty,
+  /// except FORM `_` and its LEMMA.
   std::vector<Word> words;
   std::vector<Surface> surfaces;
   std::vector<Node> nodes;

@@ -90,8 +90,7 @@ void MentionReader::open(std::string_view content, std::optional<Index> word, st
 
 void MentionReader::close(std::string_view content, std::size_t line) {
   const Name name = parse_name(content, line);
-  const auto found = std::find_if(open_.rbegin(), open_.rend(),
-                                  [&](const Open& mention) { return mention.name == name; });
+  const auto found = std::ranges::find(open_.rbegin(), open_.rend(), name, &Open::name);
   if (found == open_.rend()) {
     if (whole_)
       fail(line, "expected an open bracket of entity " + fields::quoted(content) + ", got none");
@@ -113,8 +112,7 @@ void MentionReader::add_part(Open part) {
   }
   Name previous = part.name;
   --previous.part;
-  const auto found = std::find_if(partial_.begin(), partial_.end(),
-                                  [&](const Open& mention) { return mention.name == previous; });
+  const auto found = std::ranges::find(partial_, previous, &Open::name);
   if (found == partial_.end()) {
     if (whole_) {
       fail(part.line, "expected part " + std::to_string(previous.part) + " of entity " +
@@ -148,7 +146,7 @@ Index MentionReader::head_word(const Open& mention, const std::vector<Index>& wo
   if (candidates.empty()) candidates = words;
   for (const Index word : candidates) {
     const auto head = heads[word];
-    if (!head || !std::binary_search(words.begin(), words.end(), *head)) return word;
+    if (!head || !std::ranges::binary_search(words, *head)) return word;
   }
   return candidates[0];
 }
@@ -163,8 +161,7 @@ std::vector<Mention> MentionReader::finish(const Heads& heads) {
     fail(partial_[0].line, "expected part " + std::to_string(name.part + 1) + " of entity " +
                                fields::quoted(name.identity) + " in the document, got none");
   }
-  std::sort(complete_.begin(), complete_.end(),
-            [](const Open& a, const Open& b) { return a.order < b.order; });
+  std::ranges::sort(complete_, {}, &Open::order);
   std::vector<Mention> mentions;
   for (const Open& open : complete_) {
     Mention mention{open.name.identity, open.type, {}, 0};
@@ -175,8 +172,7 @@ std::vector<Mention> MentionReader::finish(const Heads& heads) {
     mention.head_word = head_word(open, mention.words, heads);
     mentions.push_back(std::move(mention));
   }
-  std::stable_sort(mentions.begin(), mentions.end(),
-                   [](const Mention& a, const Mention& b) { return a.words[0] < b.words[0]; });
+  std::ranges::stable_sort(mentions, {}, [](const Mention& mention) { return mention.words[0]; });
   return mentions;
 }
 

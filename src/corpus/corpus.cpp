@@ -132,31 +132,18 @@ std::unique_ptr<CorpusFile> open_file(const std::string& path, const CorpusConte
 
 }  // namespace
 
-struct Corpus::Data {
-  std::vector<std::unique_ptr<CorpusFile>> files;
-  std::vector<std::uint64_t> first_document;  // of each file
-  std::uint64_t n_document = 0, n_piece = 0;
-  std::string sha256;
-  std::vector<CorpusFolder> folders;
-  std::vector<UndividedFile> undivided_files;
-  std::vector<SeparatedFile> separated_files;
-  std::set<std::string> relations;
-
-  /// The file of a document, and the document's number in it.
-  std::pair<const CorpusFile*, std::uint64_t> find(std::uint64_t document) const {
-    if (document >= n_document) {
-      throw ShapeError("document: expected 0 to " + std::to_string(n_document - 1) + ", got " +
-                       std::to_string(document));
-    }
-    const auto next = std::ranges::upper_bound(first_document, document);
-    const auto file = static_cast<std::size_t>(next - first_document.begin()) - 1;
-    return {files[file].get(), document - first_document[file]};
+std::pair<const CorpusFile*, std::uint64_t> Corpus::find(std::uint64_t document) const {
+  if (document >= n_document_) {
+    throw ShapeError("document: expected 0 to " + std::to_string(n_document_ - 1) + ", got " +
+                     std::to_string(document));
   }
-};
+  const auto next = std::ranges::upper_bound(first_document_, document);
+  const auto file = static_cast<std::size_t>(next - first_document_.begin()) - 1;
+  return {files_[file].get(), document - first_document_[file]};
+}
 
 Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer,
-               const CorpusOptions& options)
-    : data_(std::make_unique<Data>()) {
+               const CorpusOptions& options) {
   const Index n_bos = options.prepend_bos ? 1 : 0,
               n_before = n_bos + (tokenizer != nullptr ? tokenizer->most_space_tokens() : 0);
   if (options.max_tokens <= n_before) {
@@ -169,11 +156,11 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
   Sha256 hash;
   std::set<fs::path> read;
   for (const std::string& path : paths) {
-    for (const std::string& file : files_of(path, data_->folders)) {
+    for (const std::string& file : files_of(path, folders_)) {
       if (!read.insert(fs::canonical(file)).second) {
         throw DataError(file, "", "expected once in a corpus, got twice");
       }
-      const std::uint64_t room = limit - data_->n_document;
+      const std::uint64_t room = limit - n_document_;
       auto opened = FileVersion(file).during([&]() -> std::unique_ptr<CorpusFile> {
         hash.add_file(file);
         if (room == 0) return nullptr;
@@ -182,50 +169,38 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
                    options.encoding, options.document_sentences, options.literal_special_tokens});
       });
       if (room == 0) continue;
-      data_->files.push_back(std::move(opened));
-      const CorpusFile& found = *data_->files.back();
+      files_.push_back(std::move(opened));
+      const CorpusFile& found = *files_.back();
       if (found.n_document() == 0) {
         throw DataError(file, "", "expected at least one document, got none");
       }
       if (found.n_undivided() > 1) {
-        data_->undivided_files.push_back({file, found.n_undivided()});
+        undivided_files_.push_back({file, found.n_undivided()});
       }
       if (found.n_separator() > 0) {
-        data_->separated_files.push_back({file, found.n_separator()});
+        separated_files_.push_back({file, found.n_separator()});
       }
-      data_->relations.insert(found.relations().begin(), found.relations().end());
-      data_->first_document.push_back(data_->n_document);
-      data_->n_document += found.n_document();
-      data_->n_piece += found.n_piece();
+      relations_.insert(found.relations().begin(), found.relations().end());
+      first_document_.push_back(n_document_);
+      n_document_ += found.n_document();
+      n_piece_ += found.n_piece();
     }
   }
-  if (data_->n_document == 0) throw OptionError("corpus", "expected files or folders, got none");
-  data_->sha256 = hash.finish();
+  if (n_document_ == 0) throw OptionError("corpus", "expected files or folders, got none");
+  sha256_ = hash.finish();
 }
 
 Corpus::~Corpus() = default;
 Corpus::Corpus(Corpus&&) noexcept = default;
 Corpus& Corpus::operator=(Corpus&&) noexcept = default;
 
-std::uint64_t Corpus::n_document() const {
-  return data_->n_document;
-}
-
 std::uint64_t Corpus::n_piece(std::uint64_t document) const {
-  const auto [file, number] = data_->find(document);
+  const auto [file, number] = find(document);
   return file->n_piece(number);
 }
 
-std::uint64_t Corpus::n_piece() const {
-  return data_->n_piece;
-}
-
-std::uint64_t Corpus::n_relation() const {
-  return data_->relations.size();
-}
-
 Piece Corpus::piece(std::uint64_t document, std::uint64_t index) const {
-  const auto [file, number] = data_->find(document);
+  const auto [file, number] = find(document);
   const std::uint64_t n_piece = file->n_piece(number);
   if (index >= n_piece) {
     throw ShapeError("piece: expected 0 to " + std::to_string(n_piece - 1) + ", got " +
@@ -238,38 +213,25 @@ Piece Corpus::piece(std::uint64_t document, std::uint64_t index) const {
   return piece;
 }
 
-const std::vector<CorpusFolder>& Corpus::folders() const {
-  return data_->folders;
-}
-
-const std::vector<UndividedFile>& Corpus::undivided_files() const {
-  return data_->undivided_files;
-}
-
-const std::vector<SeparatedFile>& Corpus::separated_files() const {
-  return data_->separated_files;
-}
-
-const std::string& Corpus::sha256() const {
-  return data_->sha256;
-}
-
 Piece text_piece(const Tokenizer& tokenizer, const std::string& text, bool prepend_bos) {
   Piece piece;
   tokenize({.tokenizer = &tokenizer, .prepend_bos = prepend_bos}, text, piece);
   return piece;
 }
 
+void set_tokens(const CorpusContext& context, std::span<const TokenId> ids, Piece& piece) {
+  piece.has_bos = context.prepend_bos;
+  if (context.prepend_bos) piece.tokens.push_back(context.tokenizer->first_token());
+  piece.tokens.insert(piece.tokens.end(), ids.begin(), ids.end());
+  if (context.tokenizer == nullptr) return;
+  piece.token_text.reserve(piece.tokens.size());
+  for (const TokenId id : piece.tokens) piece.token_text.push_back(context.tokenizer->decode(id));
+}
+
 std::vector<std::pair<std::size_t, std::size_t>> tokenize(const CorpusContext& context,
                                                           std::string_view text, Piece& piece) {
   Tokenizer::Encoding encoding = context.tokenizer->encode(text);
-  piece.has_bos = context.prepend_bos;
-  if (context.prepend_bos) piece.tokens.push_back(context.tokenizer->first_token());
-  piece.tokens.insert(piece.tokens.end(), encoding.ids.begin(), encoding.ids.end());
-  piece.token_text.reserve(piece.tokens.size());
-  for (const TokenId id : piece.tokens) {
-    piece.token_text.push_back(context.tokenizer->decode(id));
-  }
+  set_tokens(context, encoding.ids, piece);
   return std::move(encoding.spans);
 }
 

@@ -61,7 +61,7 @@ void add_nodes(const Sentence& sentence, Index first_word, MentionReader& mentio
     mentions.add(node.word ? std::optional(*node.word + first_word) : std::nullopt, node.entity,
                  node.line);
   }
-  for (const conllu::Word& word : sentence.words) {
+  for (const Word& word : sentence.words) {
     heads.push_back(word.head ? std::optional(*word.head + first_word) : std::nullopt);
   }
 }
@@ -81,10 +81,10 @@ class OpeningDocument {
                           SurfaceRange{first, joined_.surfaces().size()}, id_, 0});
     add_nodes(sentence, heads_.size(), mentions_, heads_);
     traits_.has_dependencies |= sentence.has_dependencies;
-    traits_.has_coreference |=
-        sentence.entities.has_value() ||
-        std::any_of(sentence.nodes.begin(), sentence.nodes.end(),
-                    [](const conllu::Node& node) { return !node.entity.empty(); });
+    traits_.has_coreference |= sentence.entities.has_value() ||
+                               std::ranges::any_of(sentence.nodes, [](const conllu::Node& node) {
+                                 return !node.entity.empty();
+                               });
   }
 
   const DocumentTraits& traits() const { return traits_; }
@@ -161,7 +161,7 @@ class ConlluFile : public CorpusFile {
                          fields);
       }
       document->add(*sentence);
-      for (const conllu::Word& word : sentence->words) {
+      for (const Word& word : sentence->words) {
         if (word.head && !word.relation.empty()) relations_.insert(word.relation);
       }
       ++n_sentence_;
@@ -210,17 +210,10 @@ void add_words(Sentence& sentence, SurfaceRange range, Index sentence_index, Pie
   const auto [first, end] = words_of(sentence, range);
   const Index base = piece.words.size();
   for (Index i = first; i < end; ++i) {
-    conllu::Word& read = sentence.words[i];
-    Word word;
-    word.form = std::move(read.form);
-    word.lemma = std::move(read.lemma);
-    word.upos = std::move(read.upos);
-    word.xpos = std::move(read.xpos);
-    word.features = std::move(read.features);
-    word.relation = std::move(read.relation);
-    if (read.head && *read.head >= first && *read.head < end) word.head = *read.head - first + base;
+    Word& word = piece.words.emplace_back(std::move(sentence.words[i]));
+    if (word.head < first || word.head >= end) word.head.reset();
+    if (word.head) *word.head += base - first;
     word.sentence = sentence_index;
-    piece.words.push_back(std::move(word));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,7 +67,10 @@ std::unique_ptr<CorpusFile> open_plain_text(const std::string& path, const Corpu
 std::unique_ptr<CorpusFile> open_conllu(const std::string& path, const CorpusContext& context);
 std::unique_ptr<CorpusFile> open_token_ids(const std::string& path, const CorpusContext& context);
 
-/// Sets tokens, their text and `has_bos` from a piece's text.
+/// Sets tokens, their text and `has_bos`. @param ids  without the first token.
+void set_tokens(const CorpusContext& context, std::span<const TokenId> ids, Piece& piece);
+
+/// The same from a piece's text.
 /// @return the [begin, end) bytes of each token of the text, without the first token.
 std::vector<std::pair<std::size_t, std::size_t>> tokenize(const CorpusContext& context,
                                                           std::string_view text, Piece& piece);

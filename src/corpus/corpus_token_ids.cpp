@@ -63,15 +63,7 @@ class TokenIdFile : public CorpusFile {
     const TokenRange& range = pieces_[index];
     Piece piece;
     piece.id = range.id;
-    piece.has_bos = context_.prepend_bos;
-    if (context_.prepend_bos) piece.tokens.push_back(context_.tokenizer->first_token());
-    piece.tokens.insert(piece.tokens.end(), tokens_.begin() + range.begin,
-                        tokens_.begin() + range.end);
-    if (context_.tokenizer != nullptr) {
-      for (const TokenId id : piece.tokens) {
-        piece.token_text.push_back(context_.tokenizer->decode(id));
-      }
-    }
+    set_tokens(context_, std::span(tokens_).subspan(range.begin, range.end - range.begin), piece);
     return piece;
   }
 

@@ -16,9 +16,8 @@ class ChangedText {
   void keep(std::size_t begin, std::size_t end) {
     new_.bytes.append(old_.bytes, begin, end - begin);
     new_.well_formed.append(old_.well_formed, begin, end - begin);
-    new_.origins.insert(new_.origins.end(),
-                        old_.origins.begin() + static_cast<std::ptrdiff_t>(begin),
-                        old_.origins.begin() + static_cast<std::ptrdiff_t>(end));
+    new_.origins.insert(new_.origins.end(), old_.origins.begin() + begin,
+                        old_.origins.begin() + end);
   }
   /// @param text  takes the place of [begin, end), which may be empty.
   void put(std::string_view text, std::size_t begin, std::size_t end) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <unordered_map>
 
 #include "base/json_text.hpp"
@@ -28,7 +27,7 @@ std::vector<std::string> task_files_of(const std::string& path) {
     }
   }
   if (files.empty()) throw DataError(path, "", "expected .jsonl files, got none");
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 

@@ -50,13 +50,8 @@ Tokenizer::Tokenizer(const TokenizerFiles& files) {
                                       .sha256 = sha256_of(files),
                                       .settings = std::move(settings),
                                       .ids = std::move(ids),
-                                      .entries = {},
-                                      .bytes = {},
                                       .byte_tokens = std::move(bytes),
                                       .merger = std::move(merger),
-                                      .first_token = {},
-                                      .first_token_reason = {},
-                                      .whole_tokens = {},
                                       .added = std::move(search)});
   data_->entries.reserve(entries.size());
   data_->bytes.reserve(entries.size());

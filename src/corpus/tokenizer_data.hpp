@@ -21,15 +21,15 @@ struct Tokenizer::Data {
   std::string sha256;
   TokenizerSettings settings;
   EntryIds ids;
-  std::vector<std::string> entries;  // of each token, as its file spells it
-  std::vector<std::string> bytes;    // of each token
-  std::size_t longest = 0;           // bytes of the longest token
-  bool separates_words = true;       // no token joins two words
+  std::vector<std::string> entries = {};  // of each token, as its file spells it
+  std::vector<std::string> bytes = {};    // of each token
+  std::size_t longest = 0;                // bytes of the longest token
+  bool separates_words = true;            // no token joins two words
   std::vector<TokenId> byte_tokens;
   BytePairMerger merger;
-  std::optional<TokenId> first_token;
-  std::string first_token_reason;
-  WholeTokens whole_tokens;  // points into `bytes` and `entries`
+  std::optional<TokenId> first_token = std::nullopt;
+  std::string first_token_reason = {};
+  WholeTokens whole_tokens = {};  // points into `bytes` and `entries`
   AddedTokenSearch added;
 
   /// A text, or its normal form, and where it stands.

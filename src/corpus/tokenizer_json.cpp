@@ -23,7 +23,7 @@ std::string merge_line(const json& merge, const std::string& source) {
   }
   // Anything else would be read as another merge, or as none, from a line of merges.txt.
   if (line.empty() || line.find_first_of("\r\n") != std::string::npos ||
-      std::count(line.begin(), line.end(), ' ') != 1 || line.starts_with("#version")) {
+      std::ranges::count(line, ' ') != 1 || line.starts_with("#version")) {
     throw DataError(source, "model.merges",
                     "expected pairs of tokens without white space, got " + json_text(merge));
   }

@@ -24,8 +24,7 @@ std::vector<VocabularyEntry> parse_vocabulary(const TokenizerFiles& files,
   const auto in_vocabulary = [&](const AddedToken& token) {
     return vocabulary.contains(token.text);
   };
-  const auto n_inside =
-      static_cast<std::size_t>(std::count_if(added.begin(), added.end(), in_vocabulary));
+  const auto n_inside = static_cast<std::size_t>(std::ranges::count_if(added, in_vocabulary));
   const std::size_t n = vocabulary.size() + added.size() - n_inside;
   std::vector<VocabularyEntry> entries(n);
   std::vector<bool> taken(n);

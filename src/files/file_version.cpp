@@ -17,11 +17,7 @@ FileVersion::FileVersion(const std::string& path) : path_(path) {
 }
 
 void FileVersion::check() const {
-  const FileVersion now(path_);
-  if (now.device_ == device_ && now.inode_ == inode_ && now.size_ == size_ &&
-      now.seconds_ == seconds_ && now.nanoseconds_ == nanoseconds_) {
-    return;
-  }
+  if (FileVersion(path_) == *this) return;
   throw DataError(path_, "", "expected the file that was opened, got one changed since");
 }
 

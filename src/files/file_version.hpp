@@ -23,6 +23,8 @@ class FileVersion {
   /// @throws DataError if the file is no longer what it was.
   void check() const;
 
+  bool operator==(const FileVersion&) const = default;
+
   /// Returns the result of `read`. @throws DataError if the file has changed, even if `read` failed
   /// too.
   template <typename Read>

@@ -97,7 +97,9 @@ std::size_t element_count(const Shape& shape, std::size_t element_size, const Pl
   return count;
 }
 
-void check_stored(hid_t dataset, const Shape& shape, std::size_t element_size, const Place& place) {
+void check_stored(const OpenDataset& open) {
+  const auto& [place, dataset, type, space, shape] = open;
+  const std::size_t element_size = H5Tget_size(type);
   const std::size_t bytes = element_count(shape, element_size, place) * element_size;
   const Handle creation = place.handle(H5Dget_create_plist(dataset), H5Pclose, damaged);
   const H5D_layout_t layout = H5Pget_layout(creation);
@@ -128,7 +130,7 @@ OpenDataset open_dataset(hid_t file, const std::string& name, const Place& place
   if (H5Lexists(file, object_path(name).c_str(), access) <= 0) {
     throw place.error("no such dataset");
   }
-  OpenDataset open;
+  OpenDataset open{.place = place, .dataset = {}, .type = {}, .space = {}, .shape = {}};
   open.dataset = place.handle(H5Dopen2(file, object_path(name).c_str(), access), H5Dclose, damaged);
   open.type = place.handle(H5Dget_type(open.dataset), H5Tclose, damaged);
   open.space = place.handle(H5Dget_space(open.dataset), H5Sclose, damaged);
@@ -136,8 +138,8 @@ OpenDataset open_dataset(hid_t file, const std::string& name, const Place& place
   return open;
 }
 
-std::string reading_failure(hid_t dataset, const Place& place) {
-  const Handle creation = place.handle(H5Dget_create_plist(dataset), H5Pclose, damaged);
+std::string reading_failure(const OpenDataset& open) {
+  const Handle creation = open.place.handle(H5Dget_create_plist(open.dataset), H5Pclose, damaged);
   for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
     constexpr std::size_t longest_name = 100;
     std::array<char, longest_name> name{};

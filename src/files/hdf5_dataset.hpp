@@ -22,6 +22,7 @@ std::size_t element_count(const Shape& shape, std::size_t element_size, const Pl
 Handle inside_file(hid_t list_class, const Place& place);
 
 struct OpenDataset {
+  Place place;
   Handle dataset, type, space;
   Shape shape;
 };
@@ -30,9 +31,9 @@ OpenDataset open_dataset(hid_t file, const std::string& name, const Place& place
 
 /// A small file can declare any shape: call it before allocating memory for a dataset.
 /// @throws DataError if the file stores too little for the shape, or the data lie in another file.
-void check_stored(hid_t dataset, const Shape& shape, std::size_t element_size, const Place& place);
+void check_stored(const OpenDataset& open);
 
 /// Why reading the data of an open dataset failed: `damaged`, or a filter that is not installed.
-std::string reading_failure(hid_t dataset, const Place& place);
+std::string reading_failure(const OpenDataset& open);
 
 }  // namespace headscope::hdf5

@@ -1,8 +1,6 @@
 #include "files/hdf5_file_heap.hpp"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "files/hdf5_driver.hpp"
 

@@ -28,14 +28,13 @@ constexpr H5_iter_order_t unsorted = H5_ITER_NATIVE;
 constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
 template <typename Real>
-void read_real(hid_t file, const Place& place, std::span<Real> out, Finite finite) {
-  const std::string name(place.item);
-  const OpenDataset open = open_dataset(file, name, place);
+void read_real(const OpenDataset& open, std::span<Real> out, Finite finite) {
+  const Place& place = open.place;
   const std::size_t size = H5Tget_size(open.type);
   if (kind_of(open.type) != Kind::real || (size != 2 && size != 4 && size != 8)) {
     throw place.error("expected type float16, float32 or float64, got " + type_text(open.type));
   }
-  check_stored(open.dataset, open.shape, size, place);
+  check_stored(open);
   const std::size_t count = element_count(open.shape, sizeof(Real), place);
   if (count != out.size()) {
     throw place.error("expected " + std::to_string(out.size()) + " elements, got " +
@@ -44,7 +43,7 @@ void read_real(hid_t file, const Place& place, std::span<Real> out, Finite finit
   if (count == 0) return;
   const hid_t memory_type = std::is_same_v<Real, float> ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
   if (H5Dread(open.dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) < 0) {
-    throw place.error(reading_failure(open.dataset, place));
+    throw place.error(reading_failure(open));
   }
   if (finite == Finite::required) {
     check_finite<Real>(out, open.shape, place.file, place.item);
@@ -88,28 +87,27 @@ struct Listing {
   std::set<haddr_t> seen;
 };
 
-herr_t list_link(hid_t, const char* name, const H5L_info_t* info, void* data) {
-  if (info->type != H5L_TYPE_HARD) return 0;
+herr_t add_name(const char* name, void* names) {
   try {
-    static_cast<std::vector<std::string>*>(data)->emplace_back(name);
+    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
     return 0;
   } catch (const std::bad_alloc&) {
     return -1;
   }
 }
 
-herr_t list_attribute(hid_t, const char* name, const H5A_info_t*, void* data) {
-  try {
-    static_cast<std::vector<std::string>*>(data)->emplace_back(name);
-    return 0;
-  } catch (const std::bad_alloc&) {
-    return -1;
-  }
+herr_t list_link(hid_t, const char* name, const H5L_info_t* info, void* names) {
+  return info->type == H5L_TYPE_HARD ? add_name(name, names) : 0;
+}
+
+herr_t list_attribute(hid_t, const char* name, const H5A_info_t*, void* names) {
+  return add_name(name, names);
 }
 
 // The attribute that lists each axis's scales, if there is one.
-Handle list_of_scales(const OpenDataset& open, const Place& place) {
+Handle list_of_scales(const OpenDataset& open) {
   constexpr const char* name = "DIMENSION_LIST";
+  const Place& place = open.place;
   if (place.check(H5Aexists(open.dataset, name), damaged) == 0) return {};
   Handle attribute = place.handle(H5Aopen(open.dataset, name, H5P_DEFAULT), H5Aclose, damaged);
   const Handle type = place.handle(H5Aget_type(attribute), H5Tclose, damaged);
@@ -142,6 +140,9 @@ struct InputFile::Data {
   mutable GlobalHeap heap;
 
   Place at(const std::string& item) const { return {path, item}; }
+  OpenDataset open(const std::string& dataset) const {
+    return open_dataset(file, dataset, at(dataset));
+  }
   Handle open_object(const std::string& name) const {
     silence();
     const Place place = at(name);
@@ -175,7 +176,7 @@ struct InputFile::Data {
     place.check(H5Literate_by_name(file, object_path(group).c_str(), H5_INDEX_NAME, unsorted,
                                    nullptr, list_link, &names, access),
                 damaged);
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     for (const std::string& name : names) {
       const std::string inner = group.empty() ? name : group + "/" + name;
       const H5O_info_t info = info_of(inner);
@@ -241,71 +242,67 @@ bool InputFile::has(const std::string& name) const {
 }
 
 DatasetInfo InputFile::info(const std::string& dataset) const {
-  OpenDataset open = open_dataset(data_->file, dataset, data_->at(dataset));
+  OpenDataset open = data_->open(dataset);
   return {dataset, std::move(open.shape), kind_of(open.type), type_text(open.type)};
 }
 
 void InputFile::check_size(const std::string& dataset) const {
-  const Place place = data_->at(dataset);
-  const OpenDataset open = open_dataset(data_->file, dataset, place);
-  check_stored(open.dataset, open.shape, H5Tget_size(open.type), place);
+  const OpenDataset open = data_->open(dataset);
+  check_stored(open);
 }
 
 void InputFile::read(const std::string& dataset, std::span<float> out, Finite finite) const {
-  read_real(data_->file, data_->at(dataset), out, finite);
+  read_real(data_->open(dataset), out, finite);
 }
 
 void InputFile::read(const std::string& dataset, std::span<double> out, Finite finite) const {
-  read_real(data_->file, data_->at(dataset), out, finite);
+  read_real(data_->open(dataset), out, finite);
 }
 
 Array InputFile::read_reals(const std::string& dataset, Finite finite) const {
-  const Place place = data_->at(dataset);
-  const OpenDataset open = open_dataset(data_->file, dataset, place);
-  check_stored(open.dataset, open.shape, H5Tget_size(open.type), place);
+  const OpenDataset open = data_->open(dataset);
+  check_stored(open);
   Array array(open.shape);
   read(dataset, array.values, finite);
   return array;
 }
 
 std::vector<std::int64_t> InputFile::read_integers(const std::string& dataset) const {
-  const Place place = data_->at(dataset);
-  const OpenDataset open = open_dataset(data_->file, dataset, place);
+  const OpenDataset open = data_->open(dataset);
   if (kind_of(open.type) != Kind::integer) {
-    throw place.error("expected whole numbers, got " + type_text(open.type));
+    throw open.place.error("expected whole numbers, got " + type_text(open.type));
   }
-  check_stored(open.dataset, open.shape, H5Tget_size(open.type), place);
-  std::vector<std::int64_t> values(element_count(open.shape, sizeof(std::int64_t), place));
+  check_stored(open);
+  std::vector<std::int64_t> values(element_count(open.shape, sizeof(std::int64_t), open.place));
   if (values.empty()) return values;
   // Read as signed numbers, HDF5 would make any above INT64_MAX INT64_MAX.
   const bool is_unsigned =
       H5Tget_class(open.type) == H5T_INTEGER && H5Tget_sign(open.type) == H5T_SGN_NONE;
   if (H5Dread(open.dataset, is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64, H5S_ALL, H5S_ALL,
               H5P_DEFAULT, values.data()) < 0) {
-    throw place.error(reading_failure(open.dataset, place));
+    throw open.place.error(reading_failure(open));
   }
   const auto negative = std::ranges::find_if(values, [](std::int64_t value) { return value < 0; });
   if (is_unsigned && negative != values.end()) {
-    throw place.error("expected numbers up to " +
-                      std::to_string(std::numeric_limits<std::int64_t>::max()) + ", got " +
-                      std::to_string(static_cast<std::uint64_t>(*negative)) + " at position " +
-                      std::to_string(negative - values.begin()));
+    throw open.place.error("expected numbers up to " +
+                           std::to_string(std::numeric_limits<std::int64_t>::max()) + ", got " +
+                           std::to_string(static_cast<std::uint64_t>(*negative)) + " at position " +
+                           std::to_string(negative - values.begin()));
   }
   return values;
 }
 
 std::vector<std::string> InputFile::read_strings(const std::string& dataset) const {
-  const Place place = data_->at(dataset);
-  const OpenDataset open = open_dataset(data_->file, dataset, place);
+  const OpenDataset open = data_->open(dataset);
   if (kind_of(open.type) != Kind::text) {
-    throw place.error("expected text, got " + type_text(open.type));
+    throw open.place.error("expected text, got " + type_text(open.type));
   }
-  check_stored(open.dataset, open.shape, H5Tget_size(open.type), place);
-  const std::size_t count = element_count(open.shape, sizeof(std::string), place);
+  check_stored(open);
+  const std::size_t count = element_count(open.shape, sizeof(std::string), open.place);
   const auto read = [&](hid_t type, void* buffer) {
     return H5Dread(open.dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
   };
-  return read_text(data_->file, data_->heap, open.type, count, place, read);
+  return read_text(data_->file, data_->heap, open.type, count, open.place, read);
 }
 
 std::vector<std::string> InputFile::attribute_names(const std::string& object) const {
@@ -314,7 +311,7 @@ std::vector<std::string> InputFile::attribute_names(const std::string& object) c
   hsize_t position = 0;
   data_->at(object).check(
       H5Aiterate2(opened, H5_INDEX_NAME, unsorted, &position, list_attribute, &all), damaged);
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   for (std::string& name : all) {
     const Handle attribute =
         data_->at(object).handle(H5Aopen(opened, name.c_str(), H5P_DEFAULT), H5Aclose, damaged);
@@ -367,10 +364,10 @@ bool InputFile::is_scale(const std::string& dataset) const {
 }
 
 std::vector<std::string> InputFile::scales(const std::string& dataset) const {
-  const Place place = data_->at(dataset);
-  const OpenDataset open = open_dataset(data_->file, dataset, place);
+  const OpenDataset open = data_->open(dataset);
+  const Place& place = open.place;
   std::vector<std::string> names(open.shape.size());
-  const Handle list = list_of_scales(open, place);
+  const Handle list = list_of_scales(open);
   if (list < 0) return names;
   const auto read = [&](hid_t type, void* buffer) { return H5Aread(list, type, buffer); };
   const Source& source = source_of(data_->file, place);

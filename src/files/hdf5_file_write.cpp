@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 #include "files/file_digest.hpp"
 #include "files/hdf5_call.hpp"
@@ -48,12 +47,6 @@ std::vector<hsize_t> chunk_shape(const Shape& shape, std::size_t element_size) {
   return chunk;
 }
 
-std::size_t count_of(const Shape& shape) {
-  std::size_t count = 1;
-  for (const std::size_t extent : shape) count *= extent;
-  return count;
-}
-
 // What every file, group and dataset is created with: no times, so that equal contents make equal
 // files.
 Handle creation_list(hid_t list_class, const Place& place) {
@@ -77,7 +70,7 @@ Handle dataset_creation_list(const Shape& shape, std::size_t element_size, const
               unwritten);
   // A scalar is stored in the dataset's header, which HDF5 itself checks.
   if (shape.empty()) place.check(H5Pset_layout(list, H5D_COMPACT), unwritten);
-  if (shape.empty() || count_of(shape) == 0 || element_size == 0) return list;
+  if (shape.empty() || headscope::element_count(shape) == 0 || element_size == 0) return list;
   const std::vector<hsize_t> chunk = chunk_shape(shape, element_size);
   place.check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), unwritten);
   if (storage.gzip_level > 0) {
@@ -132,7 +125,7 @@ struct OutputFile::Data {
   void write(const std::string& name, const Shape& shape, std::size_t count, hid_t file_type,
              hid_t memory_type, const Handle& creation, const void* values) const {
     const Place place = at(name);
-    check_count(pending.path() + ":" + name, count_of(shape), count);
+    check_count(pending.path() + ":" + name, headscope::element_count(shape), count);
     const Handle space = make_space(shape, place);
     if (const std::size_t slash = name.rfind('/'); slash != std::string::npos && slash > 0) {
       create_group(name.substr(0, slash));
@@ -159,7 +152,8 @@ struct OutputFile::Data {
     const Handle attribute =
         place.handle(H5Acreate2(opened, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT),
                      H5Aclose, unwritten);
-    if (count_of(shape) > 0) place.check(H5Awrite(attribute, type, values), unwritten);
+    if (headscope::element_count(shape) > 0)
+      place.check(H5Awrite(attribute, type, values), unwritten);
   }
 };
 

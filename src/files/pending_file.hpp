@@ -21,8 +21,6 @@ class PendingFile {
   ///         folder, device or pipe.
   explicit PendingFile(std::string path);
   ~PendingFile();
-  PendingFile(const PendingFile&) = delete;
-  PendingFile& operator=(const PendingFile&) = delete;
 
   const std::string& path() const { return path_; }
   /// Created empty by the constructor.

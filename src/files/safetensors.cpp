@@ -59,8 +59,7 @@ bool read_converted(std::ifstream& stream, std::span<float> out, Convert convert
                      static_cast<std::streamsize>(n * sizeof(Stored)))) {
       return false;
     }
-    std::transform(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(n), out.begin(),
-                   convert);
+    std::transform(block.begin(), block.begin() + n, out.begin(), convert);
     out = out.subspan(n);
   }
   return true;
@@ -106,9 +105,8 @@ SafetensorsFile::Tensor parse_tensor(const std::string& path, const std::string&
 }
 
 void check_overlap(const std::string& path, std::vector<const SafetensorsFile::Tensor*> tensors) {
-  std::sort(tensors.begin(), tensors.end(), [](const auto* a, const auto* b) {
-    return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
-  });
+  std::ranges::sort(tensors, {},
+                    [](const auto* tensor) { return std::pair(tensor->begin, tensor->end); });
   for (std::size_t i = 1; i < tensors.size(); ++i) {
     if (tensors[i]->begin >= tensors[i - 1]->end) continue;
     throw DataError(path, tensors[i]->name,

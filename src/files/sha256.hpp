@@ -6,15 +6,14 @@
 #include <span>
 #include <string>
 
+struct evp_md_ctx_st;  // of OpenSSL, whose header is not included here
+
 namespace headscope {
 
 /// SHA-256 of bytes given piece by piece. Source: FIPS 180-4.
 class Sha256 {
  public:
   Sha256();
-  ~Sha256();
-  Sha256(const Sha256&) = delete;
-  Sha256& operator=(const Sha256&) = delete;
 
   void add(std::span<const char> bytes);
   /// Adds a file, or its first `n_byte` bytes. @throws DataError if it cannot be read.
@@ -24,8 +23,7 @@ class Sha256 {
   std::string finish();
 
  private:
-  struct Data;
-  std::unique_ptr<Data> data_;
+  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
 };
 
 /// SHA-256 of a file's bytes. @throws DataError if it cannot be read.

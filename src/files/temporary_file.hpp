@@ -16,8 +16,6 @@ class TemporaryFile {
   /// @throws DataError naming the folder if no file can be made in it.
   TemporaryFile();
   ~TemporaryFile();
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
 
   const std::string& path() const { return path_; }
   /// Removes the name; what the file holds stays readable through this object.

@@ -4,7 +4,6 @@
 #include <istream>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "files/temporary_file.hpp"
 

@@ -16,7 +16,6 @@ struct ConfigFields {
   const Architecture* architecture = &gpt2();
   ModelConfig values;                          ///< the architecture's defaults where none is stated
   std::set<const ConfigField*> stated_fields;  ///< of the architecture
-  bool states_pruned_heads = false;
 
   /// The value of a member that the config states. Else none.
   template <typename T>

@@ -27,8 +27,7 @@ ModelDescription describe_model(const TensorSource& source, const LoadOptions& o
     if (!there && spec.presence != Presence::optional && !index.is_left_out(spec)) {
       description.missing.emplace_back(spec.name);
     }
-    if (!there) continue;
-    if (spec.presence != Presence::optional) continue;
+    if (!there || spec.presence != Presence::optional) continue;
     if (spec.axes.size() == 1) unembedding_bias = true;
     // Whether it repeats the token embedding is only known once both are read.
     if (spec.axes.size() == 2) {

@@ -13,9 +13,7 @@ namespace headscope {
 using nlohmann::json;
 
 JsonFields::JsonFields(const json& config, std::string file)
-    : config_(std::make_unique<json>(config)), file_(std::move(file)) {}
-JsonFields::~JsonFields() = default;
-JsonFields::JsonFields(JsonFields&& other) noexcept = default;
+    : config_(std::make_shared<json>(config)), file_(std::move(file)) {}
 
 bool JsonFields::has(const char* name) const {
   return find(name) != nullptr;
@@ -77,7 +75,7 @@ std::optional<std::vector<HeadIndex>> JsonFields::heads(const char* name) const 
       result.push_back({*number, head.get<Index>()});
     }
   }
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   return result;
 }
 

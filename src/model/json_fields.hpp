@@ -17,8 +17,6 @@ class JsonFields {
  public:
   /// @param config  a JSON object.
   JsonFields(const nlohmann::json& config, std::string file);
-  ~JsonFields();
-  JsonFields(JsonFields&& other) noexcept;
 
   bool has(const char* name) const;
   std::optional<Index> count(const char* name) const;
@@ -39,7 +37,7 @@ class JsonFields {
  private:
   const nlohmann::json* find(const char* name) const;
 
-  std::unique_ptr<nlohmann::json> config_;
+  std::shared_ptr<const nlohmann::json> config_;
   std::string file_;
 };
 

@@ -83,10 +83,8 @@ std::vector<std::string> model_files(const std::string& file) {
   if (!is_model_index(file)) return files;
   std::set<std::string> shards;
   for (const auto& [tensor, shard] : read_model_index(file)) shards.insert(shard);
-  if (!std::all_of(shards.begin(), shards.end(),
-                   [](const std::string& shard) { return shard.ends_with(".safetensors"); })) {
-    throw pickle_refusal(file);
-  }
+  const auto is_pickle = [](const std::string& shard) { return !shard.ends_with(".safetensors"); };
+  if (std::ranges::any_of(shards, is_pickle)) throw pickle_refusal(file);
   files.insert(files.end(), shards.begin(), shards.end());
   return files;
 }

@@ -18,11 +18,9 @@ double normal(const CounterRandom& random, std::uint64_t counter) {
 }
 
 void fill_normal(std::span<float> values, double deviation, const CounterRandom& random) {
-  const auto n = static_cast<std::ptrdiff_t>(values.size());
 #pragma omp parallel for
-  for (std::ptrdiff_t i = 0; i < n; ++i) {
-    const auto counter = static_cast<std::uint64_t>(i);
-    values[counter] = static_cast<float>(deviation * normal(random, counter));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(deviation * normal(random, i));
   }
 }
 

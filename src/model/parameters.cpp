@@ -50,7 +50,7 @@ std::optional<Index> match(std::string_view text, std::string_view pattern) {
 // The end of a path with as many parts as the pattern has.
 std::string_view last_parts(std::string_view path, std::string_view pattern) {
   std::size_t begin = path.size();
-  for (auto parts = 1 + std::count(pattern.begin(), pattern.end(), '/'); parts > 0; --parts) {
+  for (auto parts = 1 + std::ranges::count(pattern, '/'); parts > 0; --parts) {
     if (begin == 0) return path;
     begin = path.rfind('/', begin - 1);
     if (begin == std::string_view::npos) return path;
@@ -134,9 +134,10 @@ const TensorSpec& tensor_spec(std::string_view name) {
 std::string_view without_prefixes(std::string_view name) {
   static constexpr std::array<std::string_view, 5> prefixes{"transformer.", "gpt_neox.", "module.",
                                                             "_orig_mod.", "model."};
-  const auto prefix = std::find_if(prefixes.begin(), prefixes.end(),
-                                   [&](std::string_view p) { return name.starts_with(p); });
-  return prefix == prefixes.end() ? name : without_prefixes(name.substr(prefix->size()));
+  for (const std::string_view prefix : prefixes) {
+    if (name.starts_with(prefix)) return without_prefixes(name.substr(prefix.size()));
+  }
+  return name;
 }
 
 std::optional<TensorId> parse_tensor_name(std::string_view name, const ModelConfig& config) {

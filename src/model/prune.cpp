@@ -18,7 +18,7 @@ void prune_heads(Model& model, std::span<const HeadIndex> heads, PruneMode mode)
   std::vector<HeadIndex> pruned = config.pruned_heads;
   pruned.insert(pruned.end(), heads.begin(), heads.end());
   std::ranges::sort(pruned);
-  pruned.erase(std::unique(pruned.begin(), pruned.end()), pruned.end());
+  pruned.erase(std::ranges::unique(pruned).begin(), pruned.end());
   const auto group_lives = [&](HeadIndex head) {
     const Index n_sharing = config.n_head / config.n_group();
     const Index first = config.group(head.head) * n_sharing;

@@ -73,10 +73,8 @@ void for_each_stored(const TensorSpec& spec, const ModelConfig& config, Index la
   const bool reversed = is_vector || file_order(spec, config) == FileOrder::reversed_axes;
   const std::size_t row_step = reversed ? memory_extent(spec.axes.back(), config) : 1;
   const std::size_t column_step = reversed ? 1 : memory_extent(spec.axes.front(), config);
-  const auto n_row = static_cast<std::ptrdiff_t>(rows.size());
 #pragma omp parallel for
-  for (std::ptrdiff_t i = 0; i < n_row; ++i) {
-    const auto row = static_cast<std::size_t>(i);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
     for (std::size_t column = 0; column < columns.size(); ++column) {
       action(row * columns.size() + column, rows[row] * row_step + columns[column] * column_step);
     }

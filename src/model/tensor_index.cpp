@@ -238,12 +238,11 @@ Shape TensorIndex::stored_shape(const TensorInfo& tensor, const TensorSpec& spec
 }
 
 void TensorIndex::check(const ModelConfig& config) const {
-  const auto is_there = [&](const TensorSpec& spec) { return has_any(spec); };
   const auto& specs = architecture_.tensors;
   // A file that lacks a large matrix is attention-only and may lack the others too.
   const bool complete = std::ranges::all_of(specs, [&](const TensorSpec& spec) {
     const bool large = spec.presence == Presence::complete && spec.axes.size() == 2;
-    return !large || is_there(spec);
+    return !large || has_any(spec);
   });
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     for (const TensorSpec& spec : specs) {
@@ -260,7 +259,7 @@ void TensorIndex::check(const ModelConfig& config) const {
       if (tensor == nullptr) {
         if (is_left_out(spec)) continue;
         const bool needed = spec.presence == Presence::required ||
-                            (spec.presence == Presence::complete && (complete || is_there(spec)));
+                            (spec.presence == Presence::complete && (complete || has_any(spec)));
         if (!needed) continue;
         throw DataError(source_.path(), spec.name_in(layer),
                         "expected shape " + shape_text(expected) + ", got no such tensor");

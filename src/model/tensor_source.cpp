@@ -23,21 +23,21 @@ bool is_results(const hdf5::InputFile& file) {
 }
 
 FileKind hdf5_kind(const hdf5::InputFile& file, const std::vector<TensorInfo>& tensors) {
-  const auto any = [&](auto recognise) {
-    return std::any_of(tensors.begin(), tensors.end(), [&](const TensorInfo& tensor) {
-      return recognise(tensor.name).has_value();
-    });
+  const auto any = [&](const auto& recognise) {
+    return std::ranges::any_of(tensors, recognise, &TensorInfo::name);
   };
   for (const Architecture* const known : architectures()) {
-    const auto recognise = [&](std::string_view name) {
-      return parse_tensor_name(name, known->defaults);
+    const auto is_known = [&](const std::string& name) {
+      return parse_tensor_name(name, known->defaults).has_value();
     };
-    if (any(recognise)) return FileKind::flat_model;
+    if (any(is_known)) return FileKind::flat_model;
   }
-  if (any(parse_keras_name)) return FileKind::keras_model;
+  const auto is_of_keras = [](const std::string& name) {
+    return parse_keras_name(name).has_value();
+  };
+  if (any(is_of_keras)) return FileKind::keras_model;
   const auto named = [&](const char* name) {
-    return std::any_of(tensors.begin(), tensors.end(),
-                       [&](const TensorInfo& tensor) { return tensor.name == name; });
+    return std::ranges::count(tensors, name, &TensorInfo::name) > 0;
   };
   if (named("tokens") && named("offsets")) return FileKind::token_corpus;
   return is_results(file) ? FileKind::results : FileKind::other_hdf5;

@@ -24,14 +24,13 @@ constexpr double lower_tail = 0.025;
 /// The samples that are numbers, sorted.
 std::vector<double> sorted_samples(std::vector<double> samples) {
   std::erase_if(samples, [](double sample) { return std::isnan(sample); });
-  std::sort(samples.begin(), samples.end());
+  std::ranges::sort(samples);
   return samples;
 }
 
 /// The first samples, in the order drawn, by which runs are paired.
 std::vector<float> kept_samples(const std::vector<double>& samples) {
-  const auto n_kept = static_cast<std::ptrdiff_t>(std::min(n_kept_resample, samples.size()));
-  return {samples.begin(), samples.begin() + n_kept};
+  return {samples.begin(), samples.begin() + std::min(n_kept_resample, samples.size())};
 }
 
 /// Between the order statistics on either side.
@@ -108,7 +107,7 @@ double studentised_half_width(double value, const std::vector<double>& left_out,
                         ? std::abs(of_mean) / std::sqrt(variance / (n - 1))
                         : std::numeric_limits<double>::infinity());
   }
-  std::sort(sizes.begin(), sizes.end());
+  std::ranges::sort(sizes);
   const double t = quantile(sizes, 1 - 2 * lower_tail);
   return t * std::sqrt(squares / (n * (n - 1)));
 }

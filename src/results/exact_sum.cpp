@@ -150,10 +150,8 @@ double ExactSums::value(std::size_t index) const {
   while (highest > 1 && magnitude[highest] == 0) --highest;
   // Rounding needs the two highest words and whether any lower word is not zero.
   Wide digits = (static_cast<Wide>(magnitude[highest]) << 64) | magnitude[highest - 1];
-  if (std::any_of(magnitude.begin(), magnitude.begin() + static_cast<std::ptrdiff_t>(highest) - 1,
-                  [](Word word) { return word != 0; })) {
-    digits |= 1;
-  }
+  const auto is_not_zero = [](Word word) { return word != 0; };
+  if (std::any_of(magnitude.begin(), magnitude.begin() + highest - 1, is_not_zero)) digits |= 1;
   const double value =
       std::ldexp(static_cast<double>(digits),
                  static_cast<int>(64 * (highest - 1)) + resolution_exponent(n_word_));

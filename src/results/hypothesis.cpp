@@ -10,18 +10,17 @@ namespace headscope {
 namespace {
 
 bool has_nan(const std::vector<double>& values) {
-  return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+  return std::ranges::any_of(values, [](double value) { return std::isnan(value); });
 }
 
 bool is_constant(const std::vector<double>& values) {
-  return std::all_of(values.begin(), values.end(), [&](double v) { return v == values.front(); });
+  return std::ranges::all_of(values, [&](double value) { return value == values.front(); });
 }
 
 std::vector<double> average_ranks(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
   std::vector<double> ranks(values.size());
   for (std::size_t first = 0; first < order.size();) {
     std::size_t last = first;
@@ -63,7 +62,7 @@ std::vector<double> benjamini_hochberg(const std::vector<double>& p) {
   for (std::size_t i = 0; i < p.size(); ++i) {
     if (!std::isnan(p[i])) order.push_back(i);
   }
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
+  std::ranges::sort(order, {}, [&](std::size_t i) { return p[i]; });
   std::vector<double> q(p.size(), arma::datum::nan);
   double smallest = 1;
   for (std::size_t rank = order.size(); rank >= 1; --rank) {

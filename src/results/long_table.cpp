@@ -75,8 +75,7 @@ std::vector<std::size_t> LongTable::leading_rows(std::size_t most) const {
     const double left = std::abs(values[a]), right = std::abs(values[b]);
     return left != right ? left > right : a < b;
   };
-  std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(most), rows.end(),
-                    larger);
+  std::partial_sort(rows.begin(), rows.begin() + most, rows.end(), larger);
   rows.resize(most);
   return rows;
 }
@@ -96,7 +95,7 @@ bool is_one_table(const ResultsGroup& group) {
 std::string table_file_name(const LongTable& table) {
   std::string name = table.group().name;
   if (!is_one_table(table.group())) name += "." + table.variable().name;
-  std::replace(name.begin(), name.end(), '/', '.');
+  std::ranges::replace(name, '/', '.');
   return file_name(name) + ".csv";
 }
 

@@ -36,7 +36,7 @@ void check_flags(const std::string& what, Variable& variable) {
                      std::to_string(static_cast<long long>(value)));
   }
   for (std::string& meaning : variable.flag_meanings) {
-    std::replace(meaning.begin(), meaning.end(), ' ', '_');
+    std::ranges::replace(meaning, ' ', '_');
   }
 }
 
@@ -353,8 +353,7 @@ std::optional<std::int64_t> Results::integer(const std::string& attribute) const
 }
 
 bool Results::has(const std::string& group) const {
-  return std::any_of(groups.begin(), groups.end(),
-                     [&](const ResultsGroup& member) { return member.name == group; });
+  return std::ranges::count(groups, group, &ResultsGroup::name) > 0;
 }
 
 const ResultsGroup& Results::group(const std::string& name) const {

@@ -16,20 +16,15 @@ std::string last_part(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// An attribute of the wanted type. @throws DataError if it is missing or has another type.
-template <typename Wanted>
-Wanted required(const hdf5::InputFile& file, const std::string& object, const char* name) {
+// @throws DataError if the attribute is missing or has another type.
+std::string text_attribute(const hdf5::InputFile& file, const std::string& object,
+                           const char* name) {
   const std::optional<hdf5::Attribute> attribute = file.attribute(object, name);
   if (attribute) {
-    if (const auto* value = std::get_if<Wanted>(&*attribute)) return *value;
+    if (const auto* text = std::get_if<std::string>(&*attribute)) return *text;
   }
   throw DataError(file.path(), object.empty() ? name : object + "@" + name,
                   attribute ? "expected an attribute of another type" : "no such attribute");
-}
-
-std::string text_attribute(const hdf5::InputFile& file, const std::string& object,
-                           const char* name) {
-  return required<std::string>(file, object, name);
 }
 
 // Read back, a list of one looks like a single value, and an empty list like none.
@@ -141,8 +136,7 @@ struct Contents {
 
 ResultsGroup read_group(const hdf5::InputFile& file, const Contents& contents,
                         const std::string& name) {
-  const auto& groups = contents.groups;
-  if (std::find(groups.begin(), groups.end(), name) == groups.end()) {
+  if (std::ranges::count(contents.groups, name) == 0) {
     throw DataError(file.path(), name, "no such group");
   }
   ResultsGroup group;

@@ -26,7 +26,7 @@ std::vector<std::int64_t> as_integers(const std::vector<double>& values) {
 }
 
 bool all_whole(const std::vector<double>& values) {
-  return std::all_of(values.begin(), values.end(), [](double value) {
+  return std::ranges::all_of(values, [](double value) {
     return value == std::round(value) && std::abs(value) <= 0x1p53 &&
            !(value == 0 && std::signbit(value));
   });
@@ -110,14 +110,9 @@ void write_variable(hdf5::OutputFile& file, const ResultsGroup& group, const Var
     case Variable::Type::flag:
       write_flags(file, dataset, variable);
       break;
-    case Variable::Type::text: {
-      Shape shape;
-      for (const std::string& name : variable.dimensions) {
-        shape.push_back(group.dimension(name).size());
-      }
-      file.write(dataset, shape, valid(variable.text));
+    case Variable::Type::text:
+      file.write(dataset, group.shape_of(variable.dimensions), valid(variable.text));
       break;
-    }
   }
   describe(file, dataset, variable.long_name, variable.units, variable.references);
   for (std::size_t axis = 0; axis < variable.dimensions.size(); ++axis) {

@@ -1,5 +1,7 @@
 #include "headscope/statistics.hpp"
 
+#include <ranges>
+
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -79,9 +81,8 @@ bool Statistics::has(const std::string& name, std::uint64_t document) const {
 }
 
 std::vector<std::string> Statistics::sum_names() const {
-  std::vector<std::string> names;
-  for (const auto& entry : sums_) names.push_back(entry.first);
-  return names;
+  const auto names = std::views::keys(sums_);
+  return {names.begin(), names.end()};
 }
 
 Array Statistics::total(const std::string& name) const {

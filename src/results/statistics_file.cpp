@@ -4,9 +4,9 @@
 
 #include "base/json_text.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "files/file_version.hpp"
 #include "files/hdf5_file.hpp"
-#include "files/pending_file.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -19,42 +19,24 @@ const std::string texts_dataset = "texts", parts_group = "parts";
 const std::string sum_group = "/sums", row_group = "/rows", document_group = "/documents",
                   record_group = "/records", text_group = "/texts",
                   text_length_group = "/text_lengths";
-const std::string hex_digits = "0123456789abcdef";
 
-// Names may hold any characters, but HDF5 gives `/` and `.` a meaning of their own.
+// Names may hold any characters, but HDF5 gives `/` and `.` a meaning of their own. The last one
+// stands for the mark of the others.
+const std::initializer_list<std::pair<char, std::string_view>> name_escapes{
+    {'/', "%2f"}, {'.', "%2e"}, {'%', "%25"}};
+
 std::string stored_name(const std::string& name) {
-  std::string stored;
-  for (const char c : name) {
-    if (c == '/' || c == '%' || c == '.') {
-      stored += {'%', hex_digits[static_cast<unsigned char>(c) >> 4], hex_digits[c & 15]};
-    } else {
-      stored += c;
-    }
-  }
-  return stored;
+  return escaped(name, name_escapes);
 }
 
 std::string last_name(const std::string& object) {
   return object.substr(object.rfind('/') + 1);
 }
 
-std::string name_of(const std::string& object) {
-  const std::string stored = last_name(object);
-  std::string name;
-  for (std::size_t i = 0; i < stored.size(); ++i) {
-    if (stored[i] != '%' || i + 2 >= stored.size()) {
-      name += stored[i];
-      continue;
-    }
-    name += static_cast<char>(hex_digits.find(stored[i + 1]) * 16 + hex_digits.find(stored[i + 2]));
-    i += 2;
-  }
-  return name;
-}
-
 // Rejects other spellings, so that no two objects have the same name.
 std::string checked_name_of(const hdf5::InputFile& file, const std::string& object) {
-  std::string name = name_of(object);
+  std::string name = last_name(object);
+  for (const auto& [c, escape] : name_escapes) replace_all(name, escape, std::string(1, c));
   if (stored_name(name) == last_name(object)) return name;
   throw DataError(file.path(), object, "expected a name as it is stored, got another");
 }
@@ -111,7 +93,7 @@ std::map<std::uint64_t, Array> read_rows(const hdf5::InputFile& file, const std:
         "expected " + std::to_string(numbers.size()) + " rows, got shape " + shape_text(all.shape));
   }
   const Shape shape(all.shape.begin() + 1, all.shape.end());
-  const auto size = static_cast<std::ptrdiff_t>(all.size() / numbers.size());
+  const std::size_t size = all.size() / numbers.size();
   std::map<std::uint64_t, Array> rows;
   auto from = all.values.begin();
   for (const std::int64_t number : numbers) {
@@ -265,10 +247,6 @@ StatisticsFile load_statistics(const std::string& path) {
     }
     return loaded;
   });
-}
-
-void remove_statistics(const std::string& path) {
-  remove_file(path);
 }
 
 std::map<std::string, std::string> load_statistics_texts(const std::string& path) {

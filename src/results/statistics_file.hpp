@@ -22,10 +22,6 @@ void save_statistics(const std::map<std::string, std::string>& texts,
 /// @throws DataError naming file and dataset if it is not a statistics file, or is damaged.
 StatisticsFile load_statistics(const std::string& path);
 
-/// Removes the file if it exists, and temporary files left by killed writers.
-/// @throws DataError if it cannot be removed.
-void remove_statistics(const std::string& path);
-
 /// Reads only the texts.
 std::map<std::string, std::string> load_statistics_texts(const std::string& path);
 

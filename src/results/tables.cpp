@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "files/pending_file.hpp"
 #include "headscope/error.hpp"
@@ -50,12 +51,7 @@ std::string printable_lines(std::string_view cell) {
 // RFC 4180: quotes around anything that holds a separator, quotes doubled.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c;
-    if (c == '"') quoted += '"';
-  }
-  return quoted + "\"";
+  return "\"" + escaped(text, {{'"', "\"\""}}) + "\"";
 }
 
 void write_table(const LongTable& table, const std::string& path) {

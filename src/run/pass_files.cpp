@@ -6,6 +6,7 @@
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
+#include "files/pending_file.hpp"
 #include "headscope/output_lock.hpp"
 #include "results/statistics_file.hpp"
 
@@ -229,7 +230,7 @@ void PassFolder::save(int pass, std::uint64_t n_done, const StatisticsByName& st
 
 void PassFolder::finish(int pass, std::uint64_t n_done, const StatisticsByName& statistics) const {
   write(finished_path(label_.shard, pass), pass, n_done, statistics, "finished");
-  remove_statistics(saved_path(pass));
+  remove_file(saved_path(pass));
 }
 
 void PassFolder::write(const std::string& path, int pass, std::uint64_t n_done,
@@ -244,8 +245,8 @@ void PassFolder::write(const std::string& path, int pass, std::uint64_t n_done,
 
 void PassFolder::remove_files() const {
   for (int pass = 1; pass <= label_.n_pass; ++pass) {
-    remove_statistics(finished_path(label_.shard, pass));
-    remove_statistics(saved_path(pass));
+    remove_file(finished_path(label_.shard, pass));
+    remove_file(saved_path(pass));
   }
   std::error_code ignored;
   if (fs::is_empty(folder_, ignored)) fs::remove(folder_, ignored);

@@ -126,7 +126,7 @@ std::uint64_t LogitLens::bytes(const ModelConfig& config, Index n_token, int n_t
   const std::uint64_t d_model = config.d_model, n = n_token;
   // Norms; the packed unembedding; the normalized stream; logits; candidates with room to grow.
   return sizeof(float) * (config.d_vocab + n * (d_model + lens_chunk)) +
-         WeightProduct::bytes(d_model, config.d_vocab + Arithmetic::block, engine) +
+         packed_bytes(d_model, config.d_vocab + Arithmetic::block, engine) +
          static_cast<std::uint64_t>(n_thread) * WeightProduct::thread_bytes(engine) +
          n * 4 * n_candidate * (sizeof(float) + sizeof(TokenId));
 }

@@ -96,8 +96,8 @@ HEADSCOPE_VECTORISED void transpose_tile(const float* w, Index output_stride, fl
 void prefetch_inputs(blas::ConstView W, Index first) {
   const Index end = std::min(first + tile_inputs, W.n_col);
   for (Index i = first; i < end; ++i) {
-    __builtin_prefetch(W.data + i * W.stride);
-    __builtin_prefetch(W.data + i * W.stride + tile_rows);
+    __builtin_prefetch(W.column(i));
+    __builtin_prefetch(W.column(i) + tile_rows);
   }
 }
 
@@ -160,11 +160,11 @@ void multiply_edge(Kernel kernel, const Number* x, const Number* w, Index n_step
                    bool add) {
   alignas(cache_line) std::array<float, Arithmetic::block * Arithmetic::block> full_block{};
   for (Index c = 0; c < Y.n_col && add; ++c) {
-    std::copy_n(Y.data + c * Y.stride, Y.n_row, full_block.data() + c * Arithmetic::block);
+    std::copy_n(Y.column(c), Y.n_row, full_block.data() + c * Arithmetic::block);
   }
   kernel(x, w, n_step, full_block.data(), Arithmetic::block, add);
   for (Index c = 0; c < Y.n_col; ++c) {
-    std::copy_n(full_block.data() + c * Arithmetic::block, Y.n_row, Y.data + c * Y.stride);
+    std::copy_n(full_block.data() + c * Arithmetic::block, Y.n_row, Y.column(c));
   }
 }
 

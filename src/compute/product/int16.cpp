@@ -98,13 +98,12 @@ void take_outputs(blas::ConstView W, blas::Transpose transpose, Index first_out,
   }
   if (transpose == blas::Transpose::no) {
     for (Index i = 0; i < n_in; ++i) {
-      std::copy_n(W.data + (first_in + i) * W.stride + first_out, n_out,
-                  weights + i * outputs_together);
+      std::copy_n(W.column(first_in + i) + first_out, n_out, weights + i * outputs_together);
     }
     return;
   }
   for (Index o = 0; o < n_out; ++o) {
-    const float* const from = W.data + (first_out + o) * W.stride + first_in;
+    const float* const from = W.column(first_out + o) + first_in;
     for (Index i = 0; i < n_in; ++i) weights[i * outputs_together + o] = from[i];
   }
 }
@@ -233,15 +232,13 @@ void Int16Products::multiply(OperandRange X, OperandRange W, Index n_in, blas::V
       const Index n_column = std::min(block, Y.n_col - column);
       alignas(cache_line) std::array<float, block * block> whole_block{};
       for (Index c = 0; c < n_column && add; ++c) {
-        std::copy_n(Y.data + (column + c) * Y.stride + output, n_row,
-                    whole_block.data() + c * block);
+        std::copy_n(Y.column(column + c) + output, n_row, whole_block.data() + c * block);
       }
       for (Index in = 0; in < n_in; in += group) {
         multiply_group(column, n_column, output, in, whole_block.data(), block);
       }
       for (Index c = 0; c < n_column; ++c) {
-        std::copy_n(whole_block.data() + c * block, n_row,
-                    Y.data + (column + c) * Y.stride + output);
+        std::copy_n(whole_block.data() + c * block, n_row, Y.column(column + c) + output);
       }
     }
   }

@@ -19,9 +19,7 @@ namespace {
 enum class Vectors { sse, avx, avx2, avx512 };
 
 Vectors vectors_of_kernel(std::string_view kernel) {
-  const auto is_one_of = [&](const auto& names) {
-    return std::find(names.begin(), names.end(), kernel) != names.end();
-  };
+  const auto is_one_of = [&](const auto& names) { return std::ranges::count(names, kernel) > 0; };
   constexpr std::array<std::string_view, 3> avx512{"SkylakeX", "Cooperlake", "SapphireRapids"};
   constexpr std::array<std::string_view, 3> avx2{"Haswell", "Zen", "Excavator"};
   constexpr std::array<std::string_view, 4> avx{"Sandybridge", "Bulldozer", "Piledriver",

@@ -9,10 +9,6 @@
 namespace headscope {
 namespace {
 
-struct ProductShape {
-  Index n_in, n_out;
-};
-
 // Numbers between -1 and 1 in no order, the same every time.
 std::vector<float> scattered(Index n_row, Index n_col) {
   std::vector<float> values(n_row * n_col);
@@ -88,7 +84,7 @@ class Trial {
   static double median_ratio(const std::vector<double>& of, const std::vector<double>& to) {
     std::vector<double> ratios(of.size());
     std::ranges::transform(of, to, ratios.begin(), std::divides());
-    const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+    const auto middle = ratios.begin() + ratios.size() / 2;
     std::ranges::nth_element(ratios, middle);
     return *middle;
   }

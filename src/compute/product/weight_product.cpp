@@ -70,12 +70,12 @@ void pack_outputs(const Arithmetic& arithmetic, blas::ConstView W, blas::Transpo
   arithmetic.pack_outputs(outputs_of(W, transpose, first, count), transpose, first, packed);
 }
 
+}  // namespace
+
 std::uint64_t packed_bytes(Index n_in, Index count, Engine engine) {
   const Arithmetic* const arithmetic = entry_of(engine).arithmetic;
   return arithmetic == nullptr ? 0 : arithmetic->bytes(n_in, count);
 }
-
-}  // namespace
 
 void PackedColumns::set(blas::ConstView X, const Products& products, float scale) {
   X_ = X;
@@ -87,7 +87,7 @@ void PackedColumns::set(blas::ConstView X, const Products& products, float scale
   const bool in_parallel = omp_in_parallel() == 0 && X.n_row * X.n_col >= least_threaded_size;
 #pragma omp parallel for schedule(static) if (in_parallel)
   for (Index c = 0; c < X.n_col; ++c) {
-    arithmetic.pack_column(X.data + c * X.stride, scale, c, packed_);
+    arithmetic.pack_column(X.column(c), scale, c, packed_);
   }
 }
 
@@ -105,10 +105,6 @@ void PackedColumns::multiply_serial(blas::ConstView W, blas::Transpose transpose
     weights.set(outputs_of(W, transpose, first, count), transpose, *products_);
     weights.multiply(*this, Y.rows(first, count), add);
   }
-}
-
-std::uint64_t PackedColumns::bytes(Index n_in, Index n_column, Engine engine) {
-  return packed_bytes(n_in, n_column, engine);
 }
 
 void PackedWeights::set(blas::ConstView W, blas::Transpose transpose, const Products& products) {
@@ -130,10 +126,6 @@ void PackedWeights::multiply(const PackedColumns& X, blas::View Y, bool add) con
     return;
   }
   arithmetic_->multiply({X.packed_}, {packed_}, X.X_.n_row, Y, add);
-}
-
-std::uint64_t PackedWeights::bytes(Index n_in, Index n_out, Engine engine) {
-  return packed_bytes(n_in, n_out, engine);
 }
 
 void WeightProduct::set(blas::ConstView W, blas::Transpose transpose, const Products& products) {
@@ -172,24 +164,18 @@ void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
   const Index block = even_block(X.n_col, most_block_columns, Arithmetic::block,
                                  static_cast<Index>(blas::thread_count()));
   const Index n_output = output_block(blocks_.front().n_in, Y.n_row, *arithmetic);
-  ThreadErrors errors;
-#pragma omp parallel for schedule(dynamic)
-  for (Index first = 0; first < X.n_col; first += block) {
-    errors.run([&] {
-      auto& columns = products_->scratch().of_thread<PackedColumns>();
-      const Index n_column = std::min(block, X.n_col - first);
-      Index input = 0;
-      for (auto packed = blocks_.begin(); input < X.n_row; input += packed++->n_in) {
-        columns.set(X.rows(input, packed->n_in).cols(first, n_column), *products_);
-        for (Index output = 0; output < Y.n_row; output += n_output) {
-          const Index n_out = std::min(n_output, Y.n_row - output);
-          arithmetic->multiply({columns.packed_}, {*packed, output}, packed->n_in,
-                               Y.rows(output, n_out).cols(first, n_column), add || input > 0);
-        }
+  for_blocks_in_parallel(X.n_col, block, [&](Index first, Index n_column) {
+    auto& columns = products_->scratch().of_thread<PackedColumns>();
+    Index input = 0;
+    for (auto packed = blocks_.begin(); input < X.n_row; input += packed++->n_in) {
+      columns.set(X.rows(input, packed->n_in).cols(first, n_column), *products_);
+      for (Index output = 0; output < Y.n_row; output += n_output) {
+        const Index n_out = std::min(n_output, Y.n_row - output);
+        arithmetic->multiply({columns.packed_}, {*packed, output}, packed->n_in,
+                             Y.rows(output, n_out).cols(first, n_column), add || input > 0);
       }
-    });
-  }
-  errors.rethrow();
+    }
+  });
 }
 
 void WeightProduct::multiply_serial(const PackedColumns& X, Index first, blas::View Y) const {
@@ -210,13 +196,9 @@ void WeightProduct::multiply_serial(const PackedColumns& X, Index first, blas::V
   }
 }
 
-std::uint64_t WeightProduct::bytes(Index n_in, Index n_out, Engine engine) {
-  return packed_bytes(n_in, n_out, engine);
-}
-
 std::uint64_t WeightProduct::thread_bytes(Engine engine) {
   if (entry_of(engine).arithmetic == nullptr) return 0;
-  return most_weight_bytes + PackedColumns::bytes(most_inputs, most_block_columns, engine);
+  return most_weight_bytes + packed_bytes(most_inputs, most_block_columns, engine);
 }
 
 Products Products::for_columns(Index n_column) const {

@@ -38,6 +38,9 @@ class Products {
   Scratch* scratch_;
 };
 
+/// Bytes of packed activations or weights: `count` columns or outputs of n_in numbers.
+std::uint64_t packed_bytes(Index n_in, Index count, Engine engine);
+
 /// Activations packed for an engine, for products with several weights.
 class PackedColumns {
  public:
@@ -54,8 +57,6 @@ class PackedColumns {
   /// @throws ShapeError if the shapes do not fit.
   void multiply_serial(blas::ConstView W, blas::Transpose transpose, blas::View Y,
                        bool add = false) const;
-
-  static std::uint64_t bytes(Index n_in, Index n_column, Engine engine);
 
  private:
   friend class PackedWeights;
@@ -80,8 +81,6 @@ class PackedWeights {
   /// @throws ShapeError if there are fewer, or X and Y differ in columns.
   void multiply(const PackedColumns& X, blas::View Y, bool add = false) const;
 
-  static std::uint64_t bytes(Index n_in, Index n_out, Engine engine);
-
  private:
   blas::ConstView W_;
   blas::Transpose transpose_ = blas::Transpose::no;
@@ -104,7 +103,6 @@ class WeightProduct {
   /// @param first  a multiple of Arithmetic::block.
   void multiply_serial(const PackedColumns& X, Index first, blas::View Y) const;
 
-  static std::uint64_t bytes(Index n_in, Index n_out, Engine engine);
   /// Bytes that `multiply` keeps for each thread.
   static std::uint64_t thread_bytes(Engine engine);
 

@@ -1,6 +1,5 @@
 #include "model/architecture/architecture.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "base/text.hpp"
@@ -25,6 +24,14 @@ std::vector<ConfigField> common_fields_and(std::initializer_list<ConfigField> fu
   return fields;
 }
 
+std::vector<TensorSpec> with_layer_prefix(const std::string& prefix,
+                                          std::vector<TensorSpec> tensors) {
+  for (TensorSpec& spec : tensors) {
+    if (spec.per_layer()) spec.name.insert(0, prefix);
+  }
+  return tensors;
+}
+
 std::span<const Architecture* const> architectures() {
   static const std::array all{
       &gpt2(),      //
@@ -37,11 +44,10 @@ std::span<const Architecture* const> architectures() {
 }
 
 const Architecture* find_architecture(std::string_view model_type) {
-  const auto all = architectures();
-  const auto found = std::ranges::find_if(all, [&](const Architecture* architecture) {
-    return architecture->defaults.architecture == model_type;
-  });
-  return found == all.end() ? nullptr : *found;
+  for (const Architecture* const known : architectures()) {
+    if (known->defaults.architecture == model_type) return known;
+  }
+  return nullptr;
 }
 
 const Architecture& architecture_of(const ModelConfig& config) {
@@ -52,13 +58,9 @@ const Architecture& architecture_of(const ModelConfig& config) {
 }
 
 std::string architecture_names() {
-  std::vector<std::string> names;
-  for (const Architecture* const architecture : architectures()) {
-    names.push_back(architecture->defaults.architecture);
-  }
-  const std::string last = names.back();
-  names.pop_back();
-  return joined(names, ", ") + " or " + last;
+  const auto all = architectures();
+  const auto name = [](const Architecture* known) { return known->defaults.architecture; };
+  return joined(all.first(all.size() - 1), ", ", name) + " or " + name(all.back());
 }
 
 const std::vector<TensorSpec>& tensors_of(const ModelConfig& config) {

@@ -48,6 +48,10 @@ struct Architecture {
 /// The fields that the configs of architectures after GPT-2 share, and `further` ones.
 std::vector<ConfigField> common_fields_and(std::initializer_list<ConfigField> further);
 
+/// The tensors, with the prefix before the names of those of the layers.
+std::vector<TensorSpec> with_layer_prefix(const std::string& prefix,
+                                          std::vector<TensorSpec> tensors);
+
 /// All known ones, GPT-2 first.
 std::span<const Architecture* const> architectures();
 /// Null if the name is unknown.

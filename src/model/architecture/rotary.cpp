@@ -29,15 +29,13 @@ void read_rotary(const JsonFields& config, Rotary& rotary) {
 
 std::string rotary_scaling_text(const Rotary& rotary) {
   if (rotary.scaling == RotaryScaling::none) return "";
-  nlohmann::json scaling{{"factor", rotary.factor}};
-  if (rotary.scaling == RotaryScaling::linear) {
-    scaling["rope_type"] = "linear";
-    return scaling.dump();
+  const bool is_linear = rotary.scaling == RotaryScaling::linear;
+  nlohmann::json scaling{{"factor", rotary.factor}, {"rope_type", is_linear ? "linear" : "llama3"}};
+  if (!is_linear) {
+    scaling["low_freq_factor"] = rotary.low_frequency_factor;
+    scaling["high_freq_factor"] = rotary.high_frequency_factor;
+    scaling["original_max_position_embeddings"] = rotary.original_n_ctx;
   }
-  scaling["rope_type"] = "llama3";
-  scaling["low_freq_factor"] = rotary.low_frequency_factor;
-  scaling["high_freq_factor"] = rotary.high_frequency_factor;
-  scaling["original_max_position_embeddings"] = rotary.original_n_ctx;
   return scaling.dump();
 }
 
