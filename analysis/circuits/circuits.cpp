@@ -23,8 +23,8 @@ const AnalysisInfo circuits_info{
     .name = "circuits",
     .title = "Circuits in the weights",
     .purpose =
-        "Reads copying, subspaces, ranks, composition and positional attention off the "
-        "weights of each head.",
+        "Reads copying, subspaces, ranks, composition and positional attention off the weights of "
+        "each head.",
     .source = "Elhage et al. 2021; Cordonnier et al. 2020",
 };
 

@@ -264,33 +264,30 @@ Figure dependency_alignment_figure(const ResultsGroup& group) {
 }
 
 Figure distance_figure(const ResultsGroup& group) {
-  return {
-      .name = "vig2019_distance",
-      .group = group.name,
-      .title = "How far back heads look",
-      .caption =
-          "Attention-weighted mean distance to the key, sink excluded, tokens. A head that spreads "
-          "evenly over all keys has " +
-          number_text(group.scalar("distance_uniform"), 3) + " on these documents.",
-      .source = "Vig & Belinkov 2019, figure 8",
-      .content = head_map("distance, tokens", {{"", group.values("distance")}}, 0)};
+  return {.name = "vig2019_distance",
+          .group = group.name,
+          .title = "How far back heads look",
+          .caption =
+              "Attention-weighted mean distance to the key, sink excluded, tokens. A head that "
+              "spreads evenly over all keys has " +
+              number_text(group.scalar("distance_uniform"), 3) + " on these documents.",
+          .source = "Vig & Belinkov 2019, figure 8",
+          .content = head_map("distance, tokens", {{"", group.values("distance")}}, 0)};
 }
 
 Figure induction_figure(const ResultsGroup& group) {
-  return {
-      .name = "olsson2022_induction",
-      .group = group.name,
-      .title = "Previous-token, duplicate-token and induction heads",
-      .caption =
-          "Previous token: mean attention to the token before. Duplicate token: mean attention to "
-          "earlier copies of the token. Induction: on repeated random sequences, mean attention to "
-          "the "
-          "token after the query token's first occurrence. Probability.",
-      .source = "Olsson et al. 2022; TransformerLens",
-      .content = head_probabilities("attention, probability",
-                                    {{"previous token", group.values("previous_token")},
-                                     {"duplicate token", group.values("duplicate_token")},
-                                     {"induction", group.values("induction")}})};
+  return {.name = "olsson2022_induction",
+          .group = group.name,
+          .title = "Previous-token, duplicate-token and induction heads",
+          .caption =
+              "Previous token: mean attention to the token before. Duplicate token: mean attention "
+              "to earlier copies of the token. Induction: on repeated random sequences, mean "
+              "attention to the token after the query token's first occurrence. Probability.",
+          .source = "Olsson et al. 2022; TransformerLens",
+          .content = head_probabilities("attention, probability",
+                                        {{"previous token", group.values("previous_token")},
+                                         {"duplicate token", group.values("duplicate_token")},
+                                         {"induction", group.values("induction")}})};
 }
 
 Figure induction_stripe_figure(const ResultsGroup& group) {

@@ -34,8 +34,7 @@ VariableTable make_variables() {
        "Share of the available keys, sink excluded, that belong to words of the part of speech"},
       {"word_class", "layer head", "1",
        "The part of speech that a word_class head attends to, chosen on even-numbered documents, "
-       "as an "
-       "index along upos; -1 for other heads",
+       "as an index along upos; -1 for other heads",
        headscope_definition, "", integer},
       {"n_document", "", "count", "Documents seen", headscope_definition, "", integer},
       {"n_token", "", "count", "Tokens seen, including prepended first tokens",
@@ -58,8 +57,7 @@ VariableTable make_variables() {
        "offset: Clark et al. 2019; word_class: Headscope"},
       {"relation_class", "relation direction", "1",
        "The part of speech that is right most often on odd-numbered documents; empty where no part "
-       "of "
-       "speech is ever right, and with --relation-baseline offset",
+       "of speech is ever right, and with --relation-baseline offset",
        headscope_definition, "", text},
       {"relation_baseline_rule",
        "relation direction",
@@ -80,8 +78,7 @@ VariableTable make_variables() {
        "relation_accuracy on odd-numbered documents", "Clark et al. 2019"},
       {"relation_baseline_heldout", "relation direction", "1",
        "The larger of relation_baseline_heldout_offset and relation_baseline_heldout_word_class: "
-       "what "
-       "a syntactic head must exceed"},
+       "what a syntactic head must exceed"},
       {"relation_count_heldout", "relation direction", "count",
        "relation_count on odd-numbered documents", headscope_definition, "", integer},
       {"relation_documents_heldout", "relation direction", "count",
@@ -101,8 +98,8 @@ VariableTable make_variables() {
        headscope_definition, "", integer},
       {"relation_p", "relation direction layer head", "probability",
        "One-sided p-value of a paired t-test over odd-numbered documents with such an arc: the "
-       "head's hits "
-       "against the hits of relation_baseline_rule; no value for relations that are not tested"},
+       "head's hits against the hits of relation_baseline_rule; no value for relations that are "
+       "not tested"},
       {"relation_q", "relation direction layer head", "probability",
        "relation_p adjusted over all tested relations, directions and heads",
        "Benjamini & Hochberg 1995"},
@@ -118,8 +115,7 @@ VariableTable make_variables() {
        "relation direction layer head",
        "1",
        "Whether the head would pass the rule for syntactic heads if the best fixed word offset "
-       "were "
-       "its only baseline, as in published tests",
+       "were its only baseline, as in published tests",
        "Clark et al. 2019",
        "",
        flag,
@@ -156,9 +152,8 @@ VariableTable make_variables() {
        "Non-first pronouns in odd-numbered documents", headscope_definition, "", integer},
       {"coreference_p", "layer head", "probability",
        "One-sided p-value of a paired t-test over odd-numbered documents with a pronoun: pronouns "
-       "that the "
-       "head gets right against pronouns that the best rule gets right; no value for fewer than 30 "
-       "pronouns or 10 such documents"},
+       "that the head gets right against pronouns that the best rule gets right; no value for "
+       "fewer than 30 pronouns or 10 such documents"},
       {"coreference_q", "layer head", "probability", "coreference_p adjusted over all heads",
        "Benjamini & Hochberg 1995"},
       {"{effect}_p", "layer head", "probability",
@@ -272,9 +267,8 @@ VariableTable make_variables() {
       {"explained_control", "head_type layer head", "1",
        "explained with a wrong place, where possible of a type that the head does not have, at the "
        "same queries: for syntactic the rule of the relation's baseline, for induction the last "
-       "copy, "
-       "for duplicate the token after the last copy, for positional the query, else the previous "
-       "token, the query or position 0",
+       "copy, for duplicate the token after the last copy, for positional the query, else the "
+       "previous token, the query or position 0",
        headscope_definition, sample},
       {"explained_gain", "head_type layer head", "1",
        "explained minus explained_control, paired by document", headscope_definition, sample},

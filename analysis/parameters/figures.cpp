@@ -22,18 +22,18 @@ Figure counts_figure(const ResultsGroup& group) {
   millions.pop_back();
   Series bars = Series::line("model", millions);
   bars.style = Series::Style::bars;
-  return {.name = "parameter_counts",
-          .group = group.name,
-          .title = "Where the " + grouped(total) + " parameters sit",
-          .caption =
-              "Parameters of the model by component; attention q, k, v and o are weights of "
-              "all layers, attention bias their biases. A tied unembedding counts as the "
-              "token embedding.",
-          .source = "Radford et al. 2019",
-          .content = Chart{.panels = {{"", {bars}}},
-                           .y_title = "parameters (millions)",
-                           .x_labels = components,
-                           .y_low = 0}};
+  return {
+      .name = "parameter_counts",
+      .group = group.name,
+      .title = "Where the " + grouped(total) + " parameters sit",
+      .caption =
+          "Parameters of the model by component; attention q, k, v and o are weights of all "
+          "layers, attention bias their biases. A tied unembedding counts as the token embedding.",
+      .source = "Radford et al. 2019",
+      .content = Chart{.panels = {{"", {bars}}},
+                       .y_title = "parameters (millions)",
+                       .x_labels = components,
+                       .y_low = 0}};
 }
 
 Figure costs_figure(const ResultsGroup& group) {
@@ -53,9 +53,9 @@ Figure costs_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "What attention costs, term by term",
           .caption =
-              "Multiply-accumulates of one layer of this model against the number of tokens; "
-              "for the softmax, exponentials. qk and av cost the same under every layout and "
-              "lie on one another; with h heads there are h times the exponentials of one.",
+              "Multiply-accumulates of one layer of this model against the number of tokens; for "
+              "the softmax, exponentials. qk and av cost the same under every layout and lie on "
+              "one another; with h heads there are h times the exponentials of one.",
           .source = "Vaswani et al. 2017",
           .content = Chart{.panels = std::move(panels),
                            .x_title = "tokens",
@@ -82,19 +82,18 @@ Figure block_energy_figure(const ResultsGroup& group, double n_group) {
                       {null, Series::line("weights", energy.part(p).values)},
                       {{"chance 1/h", 1 / (p == 1 || p == 2 ? n_group : n_head)}}});
   }
-  return {
-      .name = "block_energy",
-      .group = group.name,
-      .title = "Are the projections block-diagonal over heads? Block energy against chance",
-      .caption =
-          "Share of each projection's squared weights in its h diagonal blocks; h is the number "
-          "of heads, for keys and values that of groups of heads that share them. A block-diagonal "
-          "projection has 1, any other 1/h by chance; the "
-          "band is the mean and two standard deviations over permuted input rows.",
-      .source = headscope_definition,
-      .content = Chart{.panels = std::move(panels),
-                       .x_title = "layer",
-                       .y_title = "block energy (share of squared weights)"}};
+  return {.name = "block_energy",
+          .group = group.name,
+          .title = "Are the projections block-diagonal over heads? Block energy against chance",
+          .caption =
+              "Share of each projection's squared weights in its h diagonal blocks; h is the "
+              "number of heads, for keys and values that of groups of heads that share them. A "
+              "block-diagonal projection has 1, any other 1/h by chance; the band is the mean and "
+              "two standard deviations over permuted input rows.",
+          .source = headscope_definition,
+          .content = Chart{.panels = std::move(panels),
+                           .x_title = "layer",
+                           .y_title = "block energy (share of squared weights)"}};
 }
 
 }  // namespace

@@ -100,8 +100,8 @@ Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
       percent(claim.effect.value) +
       " of the heads can be pruned before the loss on odd-numbered documents exceeds " +
       percent(1 + tolerance) +
-      " of the baseline. Even-numbered documents make and choose the order, the better "
-      "of two. The claim holds when the interval lies at or above " +
+      " of the baseline. Even-numbered documents make and choose the order, the better of two. The "
+      "claim holds when the interval lies at or above " +
       percent(many) + " and fails when it lies below.";
   return claim;
 }

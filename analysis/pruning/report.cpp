@@ -108,8 +108,7 @@ std::string donor_line(const ResultsGroup& group) {
   const double sum = std::accumulate(increases.values.begin(), increases.values.end(), 0.0);
   return "With z of other documents (resample) the loss increases of all heads add up to " +
          number_text(sum, 3) +
-         " nats. The choice of those documents gives this sum a standard "
-         "error of " +
+         " nats. The choice of those documents gives this sum a standard error of " +
          number_text(error, 2) + " nats (" + percent(error / std::abs(sum)) + ").";
 }
 

@@ -65,10 +65,10 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
       pruning_variables()["loss_increase"]
           .with("resampled", phases_resampled(rows))
           .with("n_donor", std::to_string(settings.options<PruningOptions>().n_donor))
-          .with("combined", is_exact ? ""
-                                     : "; exact on n_document_ablated documents and "
-                                       "predicted by the gradient on n_document_first_order, "
-                                       "combined by regression")
+          .with("combined", is_exact
+                                ? ""
+                                : "; exact on n_document_ablated documents and predicted by the "
+                                  "gradient on n_document_first_order, combined by regression")
           .with("regression", is_exact ? "" : "; Cochran 1977, Sampling Techniques, chapter 12"),
       estimates);
   add_harmless(group);

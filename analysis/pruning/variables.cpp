@@ -53,13 +53,12 @@ const VariableTable& pruning_variables() {
        "Cochran 1977, Sampling Techniques, sections 2.6 and 12.7"},
       {"donor_error", "layer head", "nats per token",
        "standard error of the loss increase of resample, over the ablated documents, from the "
-       "choice of the documents whose z replaces a head's; no value if a document has fewer "
-       "than two of them",
+       "choice of the documents whose z replaces a head's; no value if a document has fewer than "
+       "two of them",
        headscope_definition},
       {"donor_error_sum", "", "nats per token",
        "standard error of the sum over heads of the loss increase of resample, from the choice of "
-       "the "
-       "documents whose z replaces the heads'; all heads take z of the same documents",
+       "the documents whose z replaces the heads'; all heads take z of the same documents",
        headscope_definition},
       Declaration::count("n_interval", "ablation", "heads whose loss_increase has an interval"),
       Declaration::count("n_harmless", "ablation",

@@ -144,10 +144,9 @@ Description score_description(const Results& results) {
   Description description;
   const std::string explained = explained_sentence(group);
   if (explained.empty()) {
-    description.add(
-        "What heads attend by",
-        "No head's attention differs enough from uniform attention for a model, or there are "
-        "too few documents.");
+    description.add("What heads attend by",
+                    "No head's attention differs enough from uniform attention for a model, or "
+                    "there are too few documents.");
     return description;
   }
   description.headline.attend_by = description.found = counts_sentence(group);

@@ -23,9 +23,8 @@ VariableTable make_score_variables() {
       "odd-numbered documents resampled; fewer than 20 documents: jackknife with Student's t";
   const std::string beyond =
       "1 - sum w KL(A'|A^') / sum w KL(A'|uniform) over sampled queries of odd-numbered documents; "
-      "A' is "
-      "the attention to all keys but the first, scaled to sum to 1, A^' the model of it, and w the "
-      "attention to these keys";
+      "A' is the attention to all keys but the first, scaled to sum to 1, A^' the model of it, and "
+      "w the attention to these keys";
   const std::string uniform = number_text(least_uniform, 2), weight = number_text(least_weight, 2),
                     gain = number_text(least_family_gain, 2);
   return {
@@ -44,19 +43,13 @@ VariableTable make_score_variables() {
        "KL(model|uniform) + KL(uniform|model)"},
       {"deviance_explained", "step layer head", "1",
        "1 - sum KL(A|A^) / sum KL(A|uniform) over sampled queries of odd-numbered documents; A is "
-       "the "
-       "head's attention, A^ the model with the features of the step, fitted on even-numbered "
-       "documents; no "
-       "value where KL(A|uniform) is below " +
-           uniform +
-           " nats per query, and at step label for heads "
-           "without a type",
+       "the head's attention, A^ the model with the features of the step, fitted on even-numbered "
+       "documents; no value where KL(A|uniform) is below " +
+           uniform + " nats per query, and at step label for heads without a type",
        logit_source, documents},
       {"deviance_explained_beyond_sink", "step layer head", "1",
        beyond + "; no value where KL(A'|uniform) is below " + uniform +
-           " nats per query or the mean of w "
-           "below " +
-           weight,
+           " nats per query or the mean of w below " + weight,
        logit_source, documents},
       {"divergence_beyond_sink", "layer head", "nats",
        "KL(A'|uniform) per query: how far the head's attention beyond the first token is from "
@@ -68,12 +61,11 @@ VariableTable make_score_variables() {
        headscope_definition, documents},
       Declaration::flag(
           "attends_by", "layer head", attends_by_meanings(),
-          "The family with the largest family_gain among families whose interval of "
-          "family_gain lies above " +
+          "The family with the largest family_gain among families whose interval of family_gain "
+          "lies above " +
               gain +
-              "; none if there is no such family. lexical "
-              "only where divergence_beyond_sink is at least (0.02^2 d_model)^2 nats, "
-              "twice that of an untrained model"),
+              "; none if there is no such family. lexical only where divergence_beyond_sink is at "
+              "least (0.02^2 d_model)^2 nats, twice that of an untrained model"),
       Declaration::count("fitted_queries", "",
                          "Queries that models are fitted to, from even-numbered documents"),
       Declaration::count("judged_queries", "",
@@ -84,8 +76,7 @@ VariableTable make_score_variables() {
        "1 - (L_A^ - L) / (L_mean - L). L: loss of the unchanged model. L_A^: loss with the head's "
        "attention replaced by its model, from the third token on. L_mean: loss with the head's "
        "output replaced by its mean over tokens. On effect_documents odd-numbered documents; no "
-       "value "
-       "unless the interval of L_mean - L lies above 0",
+       "value unless the interval of L_mean - L lies above 0",
        headscope_definition, documents},
       {"effect_explained_control", "layer head", "1",
        "effect_explained with the wrong model: the attention beyond the first token comes from the "

@@ -80,11 +80,11 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
           "Unexplained: the interval does not lie above 0, or the paired difference from the "
           "control does not. Labels that name no place and labels of heads without a measurable "
           "effect are left out." +
-          (same.empty() ? ""
-                        : " At more than half of the queries for which the label names a place the "
-                          "control is the same place, so that only the other queries can tell the "
-                          "two apart: " +
-                              joined(same, ", ") + ".") +
+          (same.empty()
+               ? ""
+               : " At more than half of the queries for which the label names a place the control "
+                 "is the same place, so that only the other queries can tell the two apart: " +
+                     joined(same, ", ") + ".") +
           drawn,
       .source = headscope_definition,
       .content = std::move(chart)};

@@ -178,19 +178,17 @@ std::string explained_line(const ResultsGroup& group) {
   return count_text(n_measured, "label") + (n_measured == 1 ? " names" : " name") +
          " a place and " + (n_measured == 1 ? "belongs" : "belong") +
          " to a head with a measurable effect on the loss. Labels that explain at least half of "
-         "the "
-         "effect: " +
+         "the effect: " +
          std::to_string(n_half) +
          "; with its attention replaced by the label's place, the head keeps at least half. "
          "Unexplained labels, not shown to keep anything or to keep more than another type's "
          "place: " +
          std::to_string(n_unexplained) + "." +
-         (n_same == 0
-              ? ""
-              : " For " + std::to_string(n_same) +
-                    " of the unexplained labels the other type's place is the label's place "
-                    "at more than half of the queries for which the label names one, so "
-                    "that only the other queries can tell the two places apart.");
+         (n_same == 0 ? ""
+                      : " For " + std::to_string(n_same) +
+                            " of the unexplained labels the other type's place is the label's "
+                            "place at more than half of the queries for which the label names one, "
+                            "so that only the other queries can tell the two places apart.");
 }
 
 }  // namespace headscope
