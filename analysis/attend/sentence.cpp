@@ -1,6 +1,5 @@
 #include "attend/sentence.hpp"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 

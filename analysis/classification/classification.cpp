@@ -1,6 +1,5 @@
 #include "classification/classification.hpp"
 
-#include <algorithm>
 #include <optional>
 
 #include "classification/claims.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-
 #include "classification/types/head_type.hpp"
 #include "headscope/analysis.hpp"
 

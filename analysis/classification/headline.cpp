@@ -1,7 +1,6 @@
 #include "classification/headline.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"

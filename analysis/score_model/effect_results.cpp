@@ -1,4 +1,3 @@
-#include <cmath>
 
 #include "report_text.hpp"
 #include "score_model/document_estimates.hpp"

@@ -17,18 +17,20 @@ std::vector<std::string> attends_by_meanings() {
   return meanings;
 }
 
-VariableTable make_score_variables() {
-  using enum Variable::Type;
-  const std::string documents =
+}  // namespace
+
+const VariableTable& score_variables() {
+  static const std::string documents =
       "odd-numbered documents resampled; fewer than 20 documents: jackknife with Student's t";
-  const std::string beyond =
+  static const std::string beyond =
       "1 - sum w KL(A'|A^') / sum w KL(A'|uniform) over sampled queries of odd-numbered documents; "
       "A' is the attention to all keys but the first, scaled to sum to 1, A^' the model of it, and "
       "w the attention to these keys";
-  const std::string uniform = number_text(least_uniform, 2), weight = number_text(least_weight, 2),
-                    gain = number_text(least_family_gain, 2);
-  return {
-      {"feature_family", "feature", "1", "Family of the feature", headscope_definition, "", text},
+  static const std::string uniform = number_text(least_uniform, 2),
+                           weight = number_text(least_weight, 2),
+                           gain = number_text(least_family_gain, 2);
+  static const VariableTable variables{
+      {"feature_family", "feature", "1", "Family of the feature"},
       {"coefficient", "feature layer head", "logits",
        "What one unit of the feature adds to the head's attention score, in the model with all "
        "features: modelled attention = softmax over keys of the sum of coefficient * feature; "
@@ -103,8 +105,8 @@ VariableTable make_score_variables() {
                          "Documents of joint_loss; none of them is used for effect_explained"),
       {"attends_text", "layer head", "1",
        "What the head attends by, in words: families whose interval of family_gain lies above " +
-           gain + " (lexical as in attends_by), and the features with the largest coefficient_pull",
-       headscope_definition, "", text},
+           gain +
+           " (lexical as in attends_by), and the features with the largest coefficient_pull"},
       Declaration::integer(
           "surprise_document", "layer head example",
           "Document where the head's attention is furthest from its model with all features, among "
@@ -117,18 +119,11 @@ VariableTable make_score_variables() {
       {"surprise_divergence", "layer head example", "nats",
        "Kullback-Leibler divergence of the model's attention from the head's attention at this "
        "query"},
-      {"surprise_text", "layer head example", "1", "Tokens around the query", headscope_definition,
-       "", text},
+      {"surprise_text", "layer head example", "1", "Tokens around the query"},
       Declaration::integer("surprise_marks", "layer head example mark",
                            "Characters of surprise_text where query and key begin and end; -1 if "
                            "surprise_text does not contain them"),
   };
-}
-
-}  // namespace
-
-const VariableTable& score_variables() {
-  static const VariableTable variables = make_score_variables();
   return variables;
 }
 

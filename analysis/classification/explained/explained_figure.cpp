@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"

@@ -1,6 +1,5 @@
 #include "pruning/passes/ablating_pass.hpp"
 
-#include <cmath>
 #include <numeric>
 #include <optional>
 
