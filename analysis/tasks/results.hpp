@@ -19,24 +19,27 @@ inline constexpr std::size_t most_repaired = 10;
 
 /// Names of the sums of a task, by its number.
 struct TaskSums : MarginSums {
-  explicit TaskSums(std::size_t task);
+  using MarginSums::MarginSums;
 
   // Of the first pass.
-  std::string z;        ///< layer x d_z, over the tokens of both sides after position 0
-  std::string n_token;  ///< 1, tokens of z
+  std::string z = name("z");  ///< layer x d_z, over the tokens of both sides after position 0
+  std::string n_token = name("n_token");  ///< 1, tokens of z
   // Of the second pass, as those of MarginSums.
-  std::string margin_change;  ///< block x ablation x layer x head, nats
+  std::string margin_change = name("margin_change");  ///< block x ablation x layer x head, nats
   // Over all pairs.
-  std::string squared_change;  ///< ablation x layer x head, of the pairs' margin changes
-  std::string correct_change;  ///< ablation x layer x head, change of pairs with margin > 0
-  std::string first_order;     ///< layer x head, nats
+  std::string squared_change =
+      name("squared_change");  ///< ablation x layer x head, of the pairs' margin changes
+  std::string correct_change =
+      name("correct_change");  ///< ablation x layer x head, change of pairs with margin > 0
+  std::string first_order = name("first_order");  ///< layer x head, nats
   // Over the pairs with a direct effect.
-  std::string n_direct_effect;    ///< block, pairs
-  std::string direct_effect;      ///< block x layer x head, logits
-  std::string difference_change;  ///< block x layer x head, of the same logits by zero ablation
+  std::string n_direct_effect = name("n_direct_effect");  ///< block, pairs
+  std::string direct_effect = name("direct_effect");      ///< block x layer x head, logits
+  std::string difference_change =
+      name("difference_change");  ///< block x layer x head, of the same logits by zero ablation
   // Of the third pass, over the same pairs; repaired: place in repaired_heads.
-  std::string backup_change;   ///< block x repaired x head_index, logits
-  std::string squared_backup;  ///< repaired x head_index
+  std::string backup_change = name("backup_change");    ///< block x repaired x head_index, logits
+  std::string squared_backup = name("squared_backup");  ///< repaired x head_index
 };
 
 /// The heads of a task whose ablation later heads make up for, by unit = layer * n_head + head: the
