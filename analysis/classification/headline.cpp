@@ -1,5 +1,3 @@
-#include "classification/headline.hpp"
-
 #include <algorithm>
 
 #include "base/label_text.hpp"
@@ -7,6 +5,7 @@
 #include "base/text.hpp"
 #include "classification/explained/explained.hpp"
 #include "classification/learned_types.hpp"
+#include "classification/results.hpp"
 #include "report_text.hpp"
 
 namespace headscope {

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "classification/claims.hpp"
-#include "classification/relation_text.hpp"
 #include "classification/tests/copy_effect.hpp"
 #include "classification/types/types.hpp"
 #include "classification/variables.hpp"

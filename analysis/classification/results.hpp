@@ -47,4 +47,15 @@ Presentation classification_presentation();
 /// Figures from a results file that holds the group.
 std::vector<Figure> classification_figures(const Results& results);
 
+/// The report's first sentences from the finished group `classification`: the most frequent types,
+/// how many labels explain what their head does, and the heads that cost most among those whose
+/// effect no label explains. The costs are those of the group `pruning`, where the results have it.
+Headline classification_headline(const Results& results);
+
+/// By head, why it is not syntactic though it beats the best fixed offset on some relation: the
+/// nearest word of a part of speech is a better rule. Gives the numbers of the relation on which
+/// it beats the offset by most. Empty for all other heads.
+/// @param group  with the variables of relations.
+std::vector<std::string> relation_texts(const ResultsGroup& group);
+
 }  // namespace headscope

@@ -1,9 +1,8 @@
-#include "parameters/claims.hpp"
-
 #include <algorithm>
 
 #include "base/number_text.hpp"
 #include "parameters/cost.hpp"
+#include "parameters/parameters.hpp"
 #include "parameters/splitting.hpp"
 #include "report_text.hpp"
 

@@ -9,7 +9,6 @@
 #include "headscope/parameters.hpp"
 #include "parallel.hpp"
 #include "parameters/block_energy.hpp"
-#include "parameters/claims.hpp"
 #include "parameters/cost.hpp"
 #include "report_text.hpp"
 

@@ -4,7 +4,6 @@
 
 #include "base/number_text.hpp"
 #include "pruning/results.hpp"
-#include "pruning/variables.hpp"
 
 namespace headscope {
 namespace {

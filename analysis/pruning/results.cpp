@@ -12,7 +12,6 @@
 #include "pruning/orders.hpp"
 #include "pruning/phases.hpp"
 #include "pruning/pruning.hpp"
-#include "pruning/variables.hpp"
 #include "random_draws.hpp"
 #include "report_text.hpp"
 

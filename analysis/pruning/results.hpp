@@ -58,4 +58,7 @@ Presentation pruning_presentation();
 
 std::vector<Figure> pruning_figures(const Results& results);
 
+/// The variables of the group `pruning`.
+const VariableTable& pruning_variables();
+
 }  // namespace headscope

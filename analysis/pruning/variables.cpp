@@ -1,15 +1,10 @@
-#include "pruning/variables.hpp"
-
 #include "pruning/results.hpp"
-#include "report_text.hpp"
 
 namespace headscope {
 namespace {
 
 const char* const michel_2019 = "Michel et al. 2019, Are Sixteen Heads Really Better than One?";
-
 const char* const cochran_1977 = "Cochran 1977, Sampling Techniques, chapter 12";
-
 const char* const elhage_2021 = "Elhage et al. 2021";
 
 const std::string direct_effect =

@@ -1,9 +1,7 @@
-
 #include "report_text.hpp"
 #include "score_model/document_estimates.hpp"
 #include "score_model/effects.hpp"
 #include "score_model/score_results.hpp"
-#include "score_model/variables.hpp"
 
 namespace headscope {
 namespace {

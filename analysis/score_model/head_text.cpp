@@ -6,7 +6,6 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "score_model/score_results.hpp"
-#include "score_model/variables.hpp"
 
 namespace headscope {
 namespace {

@@ -5,7 +5,6 @@
 #include "score_model/document_estimates.hpp"
 #include "score_model/joint.hpp"
 #include "score_model/score_results.hpp"
-#include "score_model/variables.hpp"
 
 namespace headscope {
 

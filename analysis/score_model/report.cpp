@@ -6,9 +6,7 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "report_text.hpp"
-#include "score_model/score_report.hpp"
 #include "score_model/score_results.hpp"
-#include "score_model/variables.hpp"
 
 namespace headscope {
 namespace {

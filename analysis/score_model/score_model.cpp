@@ -7,7 +7,6 @@
 #include "headscope/resampling.hpp"
 #include "score_model/effects.hpp"
 #include "score_model/joint.hpp"
-#include "score_model/score_report.hpp"
 #include "score_model/score_results.hpp"
 #include "score_model/user_features.hpp"
 

@@ -4,7 +4,6 @@
 
 #include "base/number_text.hpp"
 #include "score_model/document_estimates.hpp"
-#include "score_model/variables.hpp"
 
 namespace headscope {
 namespace {

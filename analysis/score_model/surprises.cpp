@@ -4,7 +4,6 @@
 #include "base/utf8.hpp"
 #include "score_model/effects.hpp"
 #include "score_model/score_results.hpp"
-#include "score_model/variables.hpp"
 
 namespace headscope {
 namespace {

@@ -1,5 +1,3 @@
-#include "score_model/variables.hpp"
-
 #include "base/number_text.hpp"
 #include "score_model/features.hpp"
 #include "score_model/score_results.hpp"

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "circuits/claims.hpp"
-#include "classification/relation_text.hpp"
 #include "classification/results.hpp"
 #include "correlation/results.hpp"
 #include "pruning/results.hpp"
