@@ -6,7 +6,6 @@
 #include "headscope/random.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
-#include "score_model/piece_models.hpp"
 
 namespace headscope {
 namespace {
@@ -34,17 +33,10 @@ std::string score_loss_name(Index layer) {
   return "score_loss." + std::to_string(layer);
 }
 
-ScoreEffects::ScoreEffects(const Model& model, const FeatureList& features,
-                           const TokenTraits& traits, const ScoreFits& fits,
-                           const Statistics& earlier, const ComputeContext& context,
-                           const AblationPrecision& precision)
-    : model_(model),
-      features_(features),
-      traits_(traits),
-      fits_(fits),
-      context_(context),
-      ablation_(model, context, precision) {
-  for (Index layer = 0; layer < model.config.n_layer; ++layer) {
+ScoreEffects::ScoreEffects(const ScoreContext& context, const ScoreFits& fits,
+                           const Statistics& earlier, const AblationPrecision& precision)
+    : context_(context), fits_(fits), ablation_(context.model, context.compute, precision) {
+  for (Index layer = 0; layer < context.model.config.n_layer; ++layer) {
     mean_z_.push_back(score_mean_z(earlier, layer));
   }
 }
@@ -80,12 +72,11 @@ class ScoreEffects::Losses : public PieceObserver {
 ScoreEffects::Losses::Losses(ScoreEffects& effects, const Piece& piece, std::size_t block,
                              DocumentStatistics& statistics)
     : effects_(effects),
-      config_(effects.model_.config),
+      config_(effects.context_.model.config),
       tokens_(piece.tokens),
       block_(block),
       statistics_(statistics),
-      models_(effects.model_, effects.features_, effects.traits_, effects.context_, piece,
-              queries_of(piece, effects.features_), block) {
+      models_(effects.context_, piece, queries_of(piece, effects.context_.features), block) {
   if (piece.index > 0 || piece.token_text.empty()) return;
   surprise_ = &statistics.record(score_surprise_name, {config_.n_layer, config_.n_head, 3});
   statistics.texts(score_text_name) = piece.token_text;

@@ -245,12 +245,6 @@ void add_uniform(const ScoreHalf& odd, ScoreFits& fits) {
 
 }  // namespace
 
-const char* score_step_name(ScoreStep step) {
-  constexpr std::array<const char*, n_score_step> names{"sink",    "label",    "position",
-                                                        "lexical", "features", "full"};
-  return names[static_cast<std::size_t>(step)];
-}
-
 ScoreFits fit_scores(const Model& model, std::optional<TokenId> first, const ScoreData& data,
                      const std::vector<std::string>& labels, const ComputeContext& context) {
   const ModelConfig& config = model.config;

@@ -55,6 +55,8 @@ class ScoreModel : public CorpusAnalysis {
   const ScoreFits& fits(const Statistics& statistics) const;
   std::unique_ptr<PieceObserver> add_effects_of(const Piece& piece, DocumentStatistics& statistics);
   void add_joint_losses_of(const Piece& piece, DocumentStatistics& statistics);
+  /// After the first pass.
+  ScoreContext context() const { return {model_, *features_, *traits_, compute_}; }
   FeatureList features_of(const Statistics& statistics) const {
     return {score_traits(statistics), user_};
   }
@@ -77,23 +79,17 @@ class ScoreModel : public CorpusAnalysis {
 };
 
 PieceCost ScoreModel::piece_cost(int pass, std::uint64_t document) const {
-  if (pass == 0) return {.observes = false, .forward_passes = 0};
+  const PieceCost none{.observes = false, .forward_passes = 0};
+  if (pass == 0) return none;
+  if (pass == 1) return queries_.has(document) ? PieceCost() : none;  // tokens out of context
   if (pass == 2) {
-    if (!effect_documents_.single.contains(document)) {
-      return {.observes = false, .forward_passes = 0};
-    }
+    if (!effect_documents_.single.contains(document)) return none;
     const auto n_head_total = static_cast<double>(model_.config.n_layer * model_.config.n_head);
     return {.forward_passes = 0.5 * n_score_loss * n_head_total};
   }
-  if (pass == 3) {
-    if (!effect_documents_.joint.contains(document)) {
-      return {.observes = false, .forward_passes = 0};
-    }
-    return {.observes = false,
-            .forward_passes = 2 + n_joint_replacement * (joint_shares.size() - 1.0)};
-  }
-  if (!queries_.has(document)) return {.observes = false, .forward_passes = 0};
-  return {.forward_passes = 1};  // tokens out of context
+  if (!effect_documents_.joint.contains(document)) return none;
+  return {.observes = false,
+          .forward_passes = 2 + n_joint_replacement * (joint_shares.size() - 1.0)};
 }
 
 void ScoreModel::begin_pass(int pass, const Statistics& earlier) {
@@ -105,12 +101,10 @@ void ScoreModel::begin_pass(int pass, const Statistics& earlier) {
   const ScoreFits& fitted = fits(earlier);
   if (data_->even.sample.queries.empty()) return;
   if (pass == 2) {
-    effects_ = std::make_unique<ScoreEffects>(model_, *features_, *traits_, fitted, earlier,
-                                              compute_, settings_.ablation(0));
+    effects_ = std::make_unique<ScoreEffects>(context(), fitted, earlier, settings_.ablation(0));
   } else if (!effect_documents_.joint.empty() && earlier.has(score_clean_name)) {
     effects_.reset();
-    joint_ =
-        std::make_unique<JointReplacement>(model_, *features_, *traits_, fitted, earlier, compute_);
+    joint_ = std::make_unique<JointReplacement>(context(), fitted, earlier);
   }
 }
 
@@ -137,10 +131,9 @@ std::unique_ptr<PieceObserver> ScoreModel::begin_piece(const Piece& piece,
   }
   std::vector<Index> queries = queries_.queries_of(piece);
   if (queries.empty()) return nullptr;
-  return std::make_unique<ScoreCollector>(model_, *features_, *traits_, compute_, piece,
-                                          PieceQueries(piece, *features_, std::move(queries)),
-                                          document_block(piece.document, corpus_->n_document()),
-                                          statistics);
+  return std::make_unique<ScoreCollector>(
+      context(), piece, PieceQueries(piece, *features_, std::move(queries)),
+      document_block(piece.document, corpus_->n_document()), statistics);
 }
 
 std::unique_ptr<PieceObserver> ScoreModel::add_effects_of(const Piece& piece,
@@ -165,10 +158,9 @@ void ScoreModel::add_joint_losses_of(const Piece& piece, DocumentStatistics& sta
 
 std::vector<ResultsGroup> ScoreModel::finish(const Statistics& statistics) const {
   const ScoreFits& fitted = fits(statistics);
-  ResultsGroup group =
-      score_results(*data_, fitted, model_.config.d_model, settings_.n_bootstrap, settings_.seed);
-  add_effects(statistics, settings_.n_bootstrap, settings_.seed, group);
-  add_joint_losses(statistics, settings_.n_bootstrap, settings_.seed, group);
+  ResultsGroup group = score_results(*data_, fitted, model_.config.d_model, settings_);
+  add_effects(statistics, settings_, group);
+  add_joint_losses(statistics, settings_, group);
   add_surprises(statistics, group);
   add_head_texts(model_.config.d_model, group);
   return {std::move(group)};
