@@ -9,7 +9,6 @@
 #include "classification/passes/explaining_pass.hpp"
 #include "classification/passes/scoring_pass.hpp"
 #include "classification/results.hpp"
-#include "classification/types/registry.hpp"
 #include "classification/types/types.hpp"
 #include "classification/variables.hpp"
 #include "headscope/figure.hpp"
@@ -77,7 +76,7 @@ class Classification : public CorpusAnalysis {
     return induction_scores(context_.model, first_token(), context_.settings.seed);
   }
   /// From the sums of the first two passes.
-  ResultsGroup results(const Statistics& statistics, std::size_t n_bootstrap) const;
+  ResultsGroup results(const Statistics& statistics) const;
   /// The same before controls are known, computed once. @param earlier  with those two passes.
   const ResultsGroup& typed(const Statistics& earlier);
   TokenId first_token() const { return induction_first_token(context_.model, context_.corpus); }
@@ -137,7 +136,7 @@ void Classification::begin_pass(int pass, const Statistics& earlier) {
 void add_induction_pattern(const Model& model, const TokenIds& tokens, ResultsGroup& group) {
   const std::optional<std::size_t> best = largest(group.values("induction").values);
   if (!best) return;
-  const HeadIndex head{*best / model.config.n_head, *best % model.config.n_head};
+  const HeadIndex head = HeadIndex::of(*best, model.config.n_head);
   const Matrix pattern = head_pattern(model, tokens, head);
   Array by_query({tokens.size(), tokens.size()});
   for (Index query = 0; query < tokens.size(); ++query) {
@@ -152,25 +151,24 @@ void add_induction_pattern(const Model& model, const TokenIds& tokens, ResultsGr
   group.add(variables["induction_pattern"], std::move(by_query));
 }
 
-ResultsGroup Classification::results(const Statistics& statistics, std::size_t n_bootstrap) const {
+ResultsGroup Classification::results(const Statistics& statistics) const {
   return classification_results(types_, statistics, induction(), context_.model.config.pruned_heads,
-                                n_bootstrap, context_.settings.seed, options().offset_alone(),
-                                permuted_);
+                                context_.settings.n_bootstrap, context_.settings.seed,
+                                options().offset_alone(), permuted_);
 }
 
 const ResultsGroup& Classification::typed(const Statistics& earlier) {
-  if (!typed_) typed_ = results(earlier, context_.settings.n_bootstrap);
+  if (!typed_) typed_ = results(earlier);
   return *typed_;
 }
 
 std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) const {
-  const std::size_t n_bootstrap = context_.settings.n_bootstrap;
-  const std::uint64_t seed = context_.settings.seed;
-  std::vector<ResultsGroup> groups{results(statistics, n_bootstrap)};
-  add_explained(types_, statistics, n_bootstrap, seed, groups.front());
-  add_induction_pattern(context_.model,
-                        induction_sequences(context_.model, first_token(), seed).front(),
-                        groups.front());
+  std::vector<ResultsGroup> groups{results(statistics)};
+  add_explained(types_, statistics, context_.settings, groups.front());
+  add_induction_pattern(
+      context_.model,
+      induction_sequences(context_.model, first_token(), context_.settings.seed).front(),
+      groups.front());
   if (std::optional<ResultsGroup> examples = examples_group(types_, statistics, groups.front())) {
     groups.push_back(*std::move(examples));
   }
@@ -184,10 +182,6 @@ std::uint64_t classification_bytes(const RunShape& run) {
 }
 
 }  // namespace
-
-RegisteredAnalysis classification_analysis() {
-  return classification_analysis(head_type_list());
-}
 
 RegisteredAnalysis classification_analysis(const HeadTypeList& types) {
   RegisteredAnalysis analysis = registered<Classification, ClassificationOptions>(

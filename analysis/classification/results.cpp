@@ -259,11 +259,8 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
   for (const WordClass& word_class : word_classes) classes.emplace_back(word_class.name);
   group.add_dimension(Dimension::labels("upos", classes));
   group.add_dimension(Dimension::labels("pronoun", {"without", "with"}));
-  std::vector<std::string> rules;
-  for (std::size_t i = 0; i < n_coreference_rule; ++i) {
-    rules.push_back(coreference_rule_name(static_cast<CoreferenceRule>(i)));
-  }
-  group.add_dimension(Dimension::labels("rule", rules));
+  group.add_dimension(
+      Dimension::labels("rule", {coreference_rule_names.begin(), coreference_rule_names.end()}));
   group.add_dimension(Dimension::labels("mention", {"all", "pronoun"}));
   std::vector<std::string> type_names;
   for (const HeadType& type : types) type_names.push_back(type.name);

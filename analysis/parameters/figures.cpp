@@ -8,13 +8,8 @@
 namespace headscope {
 namespace {
 
-/// A dimension's labels as words.
-std::vector<std::string> words(const ResultsGroup& group, const std::string& dimension) {
-  return spaced(group.labels(dimension));
-}
-
 Figure counts_figure(const ResultsGroup& group) {
-  std::vector<std::string> components = words(group, "component");
+  std::vector<std::string> components = spaced(group.labels("component"));
   std::vector<double> millions =
       group.values("count").mapped([](double count) { return count / 1e6; }).values;
   const auto total = static_cast<std::uint64_t>(group.values("count").values.back());
@@ -38,7 +33,8 @@ Figure counts_figure(const ResultsGroup& group) {
 
 Figure costs_figure(const ResultsGroup& group) {
   const Array& macs = group.values("macs");
-  const std::vector<std::string> schemes = words(group, "scheme"), terms = words(group, "term");
+  const std::vector<std::string> schemes = spaced(group.labels("scheme")),
+                                 terms = spaced(group.labels("term"));
   const std::vector<double>& n_token = group.dimension("n_token").values;
   std::vector<ChartPanel> panels;
   for (std::size_t s = 0; s < schemes.size(); ++s) {
