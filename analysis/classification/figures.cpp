@@ -155,11 +155,9 @@ std::vector<Index> leading_relations(const ResultsGroup& group) {
   const Array& accuracy = group.values("relation_best_accuracy_heldout");
   const Array& baseline = group.values("relation_baseline_heldout");
   const auto gain = [&](Index i) { return accuracy.values[i] - baseline.values[i]; };
-  std::vector<Index> order;
-  for (Index i = 0; i < accuracy.size(); ++i) {
-    if (tested.values[i] == 1 && !std::isnan(gain(i))) order.push_back(i);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return gain(a) > gain(b); });
+  std::vector<Index> order = numbers_where<Index>(
+      accuracy.size(), [&](Index i) { return tested.values[i] == 1 && !std::isnan(gain(i)); });
+  std::ranges::stable_sort(order, std::ranges::greater(), gain);
   if (order.size() > most_relations) order.resize(most_relations);
   return order;
 }

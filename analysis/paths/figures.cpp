@@ -24,10 +24,9 @@ const char* const path_panels =
 /// Tasks whose circuit is known, the first ones.
 std::vector<std::size_t> tasks_with_circuits(const ResultsGroup& group) {
   const Array& fewest = group.values("circuit_edges_90");
-  std::vector<std::size_t> tasks;
-  for (std::size_t task = 0; task < fewest.size() && tasks.size() < most_tasks; ++task) {
-    if (std::isfinite(fewest(task))) tasks.push_back(task);
-  }
+  std::vector<std::size_t> tasks =
+      numbers_where(fewest.size(), [&](std::size_t task) { return std::isfinite(fewest(task)); });
+  tasks.resize(std::min(tasks.size(), most_tasks));
   return tasks;
 }
 

@@ -132,10 +132,8 @@ Description description(const Results& results) {
   }
   description.model_loss =
       "its loss is " + number_text(group.scalar("loss"), 3) + " nats per token";
-  const auto d_vocab = results.attributes.find("d_vocab");
-  if (d_vocab != results.attributes.end()) {
-    description.warning =
-        loss_warning(group, static_cast<std::uint64_t>(std::get<std::int64_t>(d_vocab->second)));
+  if (const std::optional<std::int64_t> d_vocab = results.integer("d_vocab")) {
+    description.warning = loss_warning(group, static_cast<std::uint64_t>(*d_vocab));
   }
   return description;
 }

@@ -161,7 +161,6 @@ void add_importance(const DocumentRows& rows, ResultsGroup& group) {
   group.add(pruning_variables()["importance_correlation"], correlation);
 }
 
-/// Adds the loss over all documents.
 void add_loss(const Statistics& statistics, const AnalysisSettings& settings, ResultsGroup& group) {
   const Array n_document = statistics.total("n_document"), sums = statistics.total("loss");
   const Bootstrap bootstrap =

@@ -49,12 +49,10 @@ const VariableTable& pruning_variables() {
       {"donor_error", "layer head", "nats per token",
        "standard error of the loss increase of resample, over the ablated documents, from the "
        "choice of the documents whose z replaces a head's; no value if a document has fewer than "
-       "two of them",
-       headscope_definition},
+       "two of them"},
       {"donor_error_sum", "", "nats per token",
        "standard error of the sum over heads of the loss increase of resample, from the choice of "
-       "the documents whose z replaces the heads'; all heads take z of the same documents",
-       headscope_definition},
+       "the documents whose z replaces the heads'; all heads take z of the same documents"},
       Declaration::count("n_interval", "ablation", "heads whose loss_increase has an interval"),
       Declaration::count("n_harmless", "ablation",
                          "heads whose interval of loss_increase does not lie above 0: ablating the "

@@ -99,10 +99,8 @@ std::string unexplained_line(const ResultsGroup& group) {
   const auto place = group.dimension("step").index_of("full");
   const Array explained = group.values("effect_explained").part(place);
   const Array& increase = group.values("mean_replacement_increase");
-  std::vector<Index> heads;
-  for (Index head = 0; head < explained.size(); ++head) {
-    if (explained.values[head] < 0.5) heads.push_back(head);
-  }
+  std::vector<Index> heads = numbers_where<Index>(
+      explained.size(), [&](Index head) { return explained.values[head] < 0.5; });
   if (heads.empty()) return "";
   std::ranges::stable_sort(heads, std::ranges::greater(),
                            [&](Index head) { return increase.values[head]; });

@@ -40,7 +40,6 @@ std::string family_words(const std::string& family);
 /// Adds what each head attends by, in words, from the group's other variables.
 void add_head_texts(Index d_model, ResultsGroup& group);
 
-/// The variables of the group `score_model`.
 const VariableTable& score_variables();
 
 std::vector<Figure> score_figures(const Results& results);

@@ -53,8 +53,7 @@ const VariableTable& score_variables() {
        logit_source, documents},
       {"divergence_beyond_sink", "layer head", "nats",
        "KL(A'|uniform) per query: how far the head's attention beyond the first token is from "
-       "uniform; sampled queries of odd-numbered documents",
-       headscope_definition},
+       "uniform; sampled queries of odd-numbered documents"},
       {"family_gain", "family layer head", "1",
        "deviance_explained_beyond_sink of the model with all features minus "
        "deviance_explained_beyond_sink of a model fitted without this family of features",

@@ -27,10 +27,8 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
                  &control = group.variable("explained_control");
   const Array& increase = group.values("mean_ablation_increase");
   const std::size_t n_head_total = increase.size();
-  std::vector<std::size_t> order;  // of labels that were measured
-  for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    if (verdict(i) != not_measured) order.push_back(i);
-  }
+  std::vector<std::size_t> order = numbers_where(  // of labels that were measured
+      verdicts.size(), [&](std::size_t i) { return verdict(i) != not_measured; });
   if (order.empty()) return std::nullopt;
   const std::size_t n_measured = order.size();
   std::ranges::stable_sort(order, std::ranges::greater(),
