@@ -7,7 +7,6 @@
 #include "base/number_text.hpp"
 #include "report_text.hpp"
 #include "task_margins.hpp"
-#include "tasks/values.hpp"
 
 namespace headscope {
 namespace {
@@ -213,10 +212,9 @@ class ResultsBuilder {
 std::vector<Index> backup_heads(const ResultsGroup& group, std::size_t task, Index unit) {
   const Array change = group.values("backup_change").part(task).part(unit),
               q = group.values("backup_change_q").part(task).part(unit);
-  std::vector<Index> heads;
-  for (Index head_index = 0; head_index < change.size(); ++head_index) {
-    if (change(head_index) > 0 && q(head_index) < significant_q) heads.push_back(head_index);
-  }
+  std::vector<Index> heads = numbers_where<Index>(change.size(), [&](Index head_index) {
+    return change(head_index) > 0 && q(head_index) < significant_q;
+  });
   std::ranges::stable_sort(heads, std::greater(),
                            [&](Index head_index) { return change(head_index); });
   return heads;

@@ -9,7 +9,6 @@
 
 namespace headscope {
 
-/// The variables of the group `tasks`.
 extern const VariableTable task_variables;
 
 inline constexpr std::size_t n_task_ablation = 2;  ///< zero, mean
@@ -54,7 +53,6 @@ std::vector<Index> repaired_heads(const Statistics& statistics, std::size_t task
 ResultsGroup tasks_results(const Statistics& statistics, const std::vector<Task>& tasks,
                            const ModelConfig& config, const AnalysisSettings& settings);
 
-/// The part of the report about the finished group.
 Presentation tasks_presentation();
 /// One sentence for the group's section.
 std::string tasks_summary(const ResultsGroup& group);
@@ -76,5 +74,21 @@ std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& 
                                       const AnalysisSettings& settings);
 
 std::vector<Figure> tasks_figures(const Results& results);
+
+/// One task's values; heads are ablation x layer x head or layer x head.
+struct TaskValues {
+  TaskMeans means;
+  double n_pair_direct = 0;
+  std::vector<Estimate> change;  ///< of the margin
+  std::vector<double> p, correct_change, first_order;
+  std::vector<Estimate> direct_effect, self_repair;
+  std::vector<Index> repaired;   ///< units
+  std::vector<Estimate> backup;  ///< repaired x unit; no value of earlier and the same layer
+  std::vector<double> backup_q;  ///< the same
+};
+
+/// A task's values from the summed statistics; without pairs they are NaN.
+TaskValues task_values(const Statistics& statistics, std::size_t task, const ModelConfig& config,
+                       const AnalysisSettings& settings);
 
 }  // namespace headscope

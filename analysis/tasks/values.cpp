@@ -1,7 +1,7 @@
-#include "tasks/values.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "tasks/results.hpp"
 
 namespace headscope {
 namespace {

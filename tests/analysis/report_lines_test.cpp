@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "circuits/claims.hpp"
+#include "circuits/circuits.hpp"
 #include "classification/results.hpp"
 #include "correlation/results.hpp"
 #include "pruning/results.hpp"
