@@ -20,10 +20,8 @@ std::optional<std::size_t> largest(const std::vector<double>& values) {
 }
 
 std::vector<std::size_t> ranking(const std::vector<double>& values) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) order.push_back(i);
-  }
+  std::vector<std::size_t> order =
+      numbers_where(values.size(), [&](std::size_t i) { return std::isfinite(values[i]); });
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return values[i]; });
   return order;
 }

@@ -11,6 +11,16 @@
 /// Shared by the functions that write the analyses' sentences and figures.
 namespace headscope {
 
+/// The numbers below n that pass, ascending.
+template <typename Number = std::size_t, typename Passes>
+std::vector<Number> numbers_where(Number n, const Passes& passes) {
+  std::vector<Number> found;
+  for (Number i = 0; i < n; ++i) {
+    if (passes(i)) found.push_back(i);
+  }
+  return found;
+}
+
 /// Index of the largest number, the first on ties; nullopt if all are NaN.
 std::optional<std::size_t> largest(const std::vector<double>& values);
 

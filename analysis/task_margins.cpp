@@ -4,11 +4,6 @@
 
 namespace headscope {
 
-MarginSums::MarginSums(std::size_t task)
-    : n_pair("n_pair " + std::to_string(task)),
-      margin("margin " + std::to_string(task)),
-      correct("correct " + std::to_string(task)) {}
-
 std::size_t block_of(const Task& task, const PairBatch& batch, std::size_t i) {
   return document_block(batch.first + i, task.pairs.size());
 }

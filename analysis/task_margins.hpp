@@ -9,13 +9,19 @@
 namespace headscope {
 
 /// Names of the sums of the margins of a task's pairs, by block of pairs (document_block).
-struct MarginSums {
-  /// @param task  its number.
-  explicit MarginSums(std::size_t task);
+class MarginSums {
+  std::string task_;
 
-  std::string n_pair;   ///< block
-  std::string margin;   ///< block, nats
-  std::string correct;  ///< block, pairs with margin > 0
+ public:
+  /// @param task  its number.
+  explicit MarginSums(std::size_t task) : task_(" " + std::to_string(task)) {}
+
+  std::string n_pair = name("n_pair");    ///< block
+  std::string margin = name("margin");    ///< block, nats
+  std::string correct = name("correct");  ///< block, pairs with margin > 0
+
+ protected:
+  std::string name(const std::string& sum) const { return sum + task_; }
 };
 
 /// The block of pair i of the batch.

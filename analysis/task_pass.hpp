@@ -42,6 +42,16 @@ struct TaskPassEntry {
   double (*cost)(const Input&, std::uint64_t batch);  ///< as TaskAnalysis::batch_cost
 };
 
+/// Begins a pass that is made from the input and, where it reads them, the sums of earlier passes.
+template <typename Pass, typename Input>
+std::unique_ptr<TaskPass> begun(const Input& input, const Statistics& earlier) {
+  if constexpr (std::is_constructible_v<Pass, const Input&>) {
+    return std::make_unique<Pass>(input);
+  } else {
+    return std::make_unique<Pass>(input, earlier);
+  }
+}
+
 /// An analysis that lists its passes over tasks. @tparam Input  a TaskPassInput.
 template <typename Input>
 class TaskPassAnalysis : public TaskAnalysis {

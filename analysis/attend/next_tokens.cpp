@@ -83,10 +83,8 @@ std::string signed_text(double value) {
 
 /// The heads that push most in one direction: `L4H1 +2.10, L3H0 +0.41`; empty if none do.
 std::string pushing_heads(const std::vector<double>& effects, double sign, std::size_t n_head) {
-  std::vector<std::size_t> head_indices(effects.size());
-  std::iota(head_indices.begin(), head_indices.end(), 0);
-  std::erase_if(head_indices,
-                [&](std::size_t head_index) { return !(sign * effects[head_index] >= 0.005); });
+  std::vector<std::size_t> head_indices = numbers_where(
+      effects.size(), [&](std::size_t head_index) { return sign * effects[head_index] >= 0.005; });
   std::ranges::stable_sort(head_indices, std::greater<>(),
                            [&](std::size_t head_index) { return sign * effects[head_index]; });
   return joined(head_indices | std::views::take(n_listed), ", ", [&](std::size_t head_index) {

@@ -1,6 +1,5 @@
 #include "attend/sentence.hpp"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -186,10 +185,36 @@ class Sentence : public CorpusAnalysis {
         config_, piece.tokens, NextTokens(model_, attribution_, piece.tokens, next_), statistics);
   }
 
-  std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
+  std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
+    const auto row = [&](const char* name) -> const Array& { return statistics.rows(name).at(0); };
+    std::vector<std::string> tokens = statistics.texts("token_text", 0);
+    for (std::string& token : tokens) token = escaped_utf8(token);
+    ResultsGroup group;
+    group.name = sentence_info.name;
+    group.summary = "Attention to position 0 counts for the first token alone: heads rest there.";
+    group.add_dimension(Dimension::count("layer", config_.n_layer));
+    group.add_dimension(Dimension::count("head", config_.n_head));
+    add_next_tokens(statistics, tokenizer_, group);
+    group.add(sentence_variables["token_text"], std::move(tokens));
+    for (const SentenceScore& score : sentence_scores) {
+      const auto& [name, definition, units, references] = score.info;
+      group.add({name, "layer head", units, definition, references}, row(name));
+    }
+    for (const char* const name : {last_weight, last_key}) {
+      group.add(sentence_variables[name], row(name));
+    }
+    add_neurons(statistics, group);
+    return {std::move(group)};
+  }
 
  private:
-  void add_neurons(const Statistics& statistics, ResultsGroup& group) const;
+  void add_neurons(const Statistics& statistics, ResultsGroup& group) const {
+    if (!statistics.has(query_row)) return;
+    group.add_dimension(Dimension::count("dimension", config_.d_head()));
+    for (const char* const name : {query_row, key_row}) {
+      group.add(sentence_variables[name], statistics.rows(name).at(0));
+    }
+  }
 
   const Model& model_;
   const ModelConfig& config_;
@@ -197,37 +222,6 @@ class Sentence : public CorpusAnalysis {
   LogitAttribution attribution_;
   std::optional<TokenId> next_;
 };
-
-void Sentence::add_neurons(const Statistics& statistics, ResultsGroup& group) const {
-  if (!statistics.has(query_row)) return;
-  group.add_dimension(Dimension::count("dimension", config_.d_head()));
-  for (const char* const name : {query_row, key_row}) {
-    group.add(sentence_variables[name], statistics.rows(name).at(0));
-  }
-}
-
-std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
-  const auto row = [&](const char* name) -> const Array& { return statistics.rows(name).at(0); };
-  std::vector<std::string> tokens = statistics.texts("token_text", 0);
-  for (std::string& token : tokens) token = escaped_utf8(token);
-  ResultsGroup group;
-  group.name = sentence_info.name;
-  group.summary = "Attention to position 0 counts for the first token alone: heads rest there.";
-  group.add_dimension(Dimension::count("layer", config_.n_layer));
-  group.add_dimension(Dimension::count("head", config_.n_head));
-  add_next_tokens(statistics, tokenizer_, group);
-  group.add(sentence_variables["token_text"], std::move(tokens));
-  for (const SentenceScore& score : sentence_scores) {
-    const auto& [name, definition, units, references] = score.info;
-    group.add({name, "layer head", units, definition, references}, row(name));
-  }
-  for (const char* const name : {last_weight, last_key}) {
-    group.add(sentence_variables[name], row(name));
-  }
-  add_neurons(statistics, group);
-  return {std::move(group)};
-}
-
 Description description(const Results& results) {
   const ResultsGroup& group = results.group(sentence_info.name);
   const auto values = [&](const char* name) -> const Array& { return group.values(name); };

@@ -37,75 +37,6 @@ const VariableTable variables{
         "Tokens kept of each document; its patterns are in the group attention/{document}"),
 };
 
-class AttentionPatterns : public CorpusAnalysis {
- public:
-  explicit AttentionPatterns(const AnalysisContext& context)
-      : model_(context.model), options_(context.settings.options<AttentionPatternsOptions>()) {}
-
-  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
-                                             DocumentStatistics& statistics) override;
-  PieceCost piece_cost(int /*pass*/, std::uint64_t document) const override {
-    return document < options_.n_document ? PieceCost{}
-                                          : PieceCost{.observes = false, .forward_passes = 0};
-  }
-  std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
-
- private:
-  /// @param n_kept   tokens whose patterns are kept.
-  /// @param rollout  up to the layer before, key x query.
-  void keep_layer(const LayerView& view, Index n_kept, arma::mat& rollout,
-                  DocumentStatistics& statistics) const;
-  ResultsGroup document_group(std::uint64_t index, const Statistics& statistics) const;
-
-  const Model& model_;
-  const AttentionPatternsOptions& options_;
-};
-
-std::unique_ptr<PieceObserver> AttentionPatterns::begin_piece(const Piece& piece,
-                                                              DocumentStatistics& statistics) {
-  // Of a cut document the first piece.
-  if (piece.document >= options_.n_document || piece.index > 0) return nullptr;
-  const Index n_token = piece.tokens.size();
-  const Index n_kept = options_.n_token_kept(n_token);
-  const auto end = static_cast<std::ptrdiff_t>(n_kept);
-  statistics.record("tokens", {n_kept}).values = {piece.tokens.begin(), piece.tokens.begin() + end};
-  statistics.record("n_token", {}).values = {static_cast<double>(n_token)};
-  statistics.record("n_piece", {}).values = {static_cast<double>(piece.n_piece)};
-  statistics.texts("id") = {piece.id};
-  if (!piece.token_text.empty()) {
-    const auto text = piece.token_text.begin();
-    statistics.texts("token_text") = {text, text + end};
-  }
-  return std::make_unique<LayerFunction>(
-      [this, &statistics, n_kept, rollout = arma::mat(n_kept, n_kept, arma::fill::eye)](
-          const LayerView& view) mutable { keep_layer(view, n_kept, rollout, statistics); },
-      true);
-}
-
-void AttentionPatterns::keep_layer(const LayerView& view, Index n_kept, arma::mat& rollout,
-                                   DocumentStatistics& statistics) const {
-  const ModelConfig& config = model_.config;
-  const Index d_head = config.d_head();
-  const Matrix& W_O = model_.layers[view.layer].W_O;
-  Array& pattern = statistics.record("pattern", {config.n_layer, config.n_head, n_kept, n_kept});
-  Array& value_norm = statistics.record("value_norm", {config.n_layer, config.n_head, n_kept});
-  Array& rollouts = statistics.record("rollout", {config.n_layer, n_kept, n_kept});
-  for (Index head = 0; head < config.n_head; ++head) {
-    const Index first_row = config.v_row(head);
-    const std::vector<double> norms =
-        contribution_norms(view.qkv.rows(first_row, first_row + d_head - 1),
-                           W_O.cols(head * d_head, (head + 1) * d_head - 1));
-    for (Index key = 0; key < n_kept; ++key) value_norm(view.layer, head, key) = norms[key];
-    for (Index query = 0; query < n_kept; ++query) {
-      for (Index key = 0; key <= query; ++key) {
-        pattern(view.layer, head, query, key) = view.pattern(key, query, head);
-      }
-    }
-  }
-  extend_rollout(rollout, view.pattern);
-  rollouts.set(rollout.t(), view.layer);
-}
-
 /// @param pattern     layer x head x query x key.
 /// @param value_norm  layer x head x key: ||W_O v||.
 Array value_weighted(Array pattern, const Array& value_norm) {
@@ -116,63 +47,122 @@ Array value_weighted(Array pattern, const Array& value_norm) {
   }
   return pattern;
 }
+class AttentionPatterns : public CorpusAnalysis {
+ public:
+  explicit AttentionPatterns(const AnalysisContext& context)
+      : model_(context.model), options_(context.settings.options<AttentionPatternsOptions>()) {}
 
-ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
-                                               const Statistics& statistics) const {
-  const Array& tokens = statistics.record("tokens", index);
-  const std::string& id = statistics.texts("id", index).front();
-  ResultsGroup group;
-  group.name = "attention/" + std::to_string(index);
-  group.title = "Attention patterns of document " + id;
-  const bool has_text = statistics.has("token_text", index);
-  const Index n_token = tokens.size();
-  group.add_dimension(Dimension::count("layer", model_.config.n_layer));
-  group.add_dimension(Dimension::count("head", model_.config.n_head));
-  for (const char* axis : {"token", "query", "key"}) {
-    group.add_dimension(Dimension::count(axis, n_token));
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override {
+    // Of a cut document the first piece.
+    if (piece.document >= options_.n_document || piece.index > 0) return nullptr;
+    const Index n_token = piece.tokens.size();
+    const Index n_kept = options_.n_token_kept(n_token);
+    const auto end = static_cast<std::ptrdiff_t>(n_kept);
+    statistics.record("tokens", {n_kept}).values = {piece.tokens.begin(),
+                                                    piece.tokens.begin() + end};
+    statistics.record("n_token", {}).values = {static_cast<double>(n_token)};
+    statistics.record("n_piece", {}).values = {static_cast<double>(piece.n_piece)};
+    statistics.texts("id") = {piece.id};
+    if (!piece.token_text.empty()) {
+      const auto text = piece.token_text.begin();
+      statistics.texts("token_text") = {text, text + end};
+    }
+    return std::make_unique<LayerFunction>(
+        [this, &statistics, n_kept, rollout = arma::mat(n_kept, n_kept, arma::fill::eye)](
+            const LayerView& view) mutable { keep_layer(view, n_kept, rollout, statistics); },
+        true);
   }
-  const bool is_cut = statistics.record("n_piece", index).values[0] > 1;
-  const std::string which =
-      std::string(is_cut ? " of the first piece" : "") + " of document " + std::to_string(index) +
-      " (" + id + "), its first " + std::to_string(n_token) + " of " +
-      std::to_string(static_cast<Index>(statistics.record("n_token", index).values[0])) +
-      " tokens; causal, so that leaving out later tokens changes nothing";
-  const auto add = [&](const char* name, auto values) {
-    group.add(variables[name].with("which", which), std::move(values));
-  };
-  add("tokens", tokens);
-  if (has_text) {
-    std::vector<std::string> text = statistics.texts("token_text", index);
-    for (std::string& token : text) token = escaped_utf8(token);
-    add("token_text", std::move(text));
-  }
-  const Array& pattern = statistics.record("pattern", index);
-  add("pattern", pattern);
-  add("value_weighted", value_weighted(pattern, statistics.record("value_norm", index)));
-  add("rollout", statistics.record("rollout", index));
-  return group;
-}
 
-std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics) const {
-  ResultsGroup overview;
-  overview.name = "attention";
-  std::vector<ResultsGroup> groups{overview};
-  std::vector<double> indices, n_kept;
-  for (std::uint64_t index = 0; index < options_.n_document; ++index) {
-    if (!statistics.has("tokens", index)) continue;
-    indices.push_back(static_cast<double>(index));
-    n_kept.push_back(static_cast<double>(statistics.record("tokens", index).size()));
-    groups.push_back(document_group(index, statistics));
+  PieceCost piece_cost(int /*pass*/, std::uint64_t document) const override {
+    return document < options_.n_document ? PieceCost{}
+                                          : PieceCost{.observes = false, .forward_passes = 0};
   }
-  if (indices.empty()) return groups;
-  ResultsGroup& first = groups.front();
-  first.summary = "Attention patterns of " + count_text(indices.size(), "document") +
-                  ", each in a group of its own named by the document's number.";
-  first.add_dimension(Dimension::numbers("document", indices));
-  first.add(variables["n_token_kept"], n_kept);
-  return groups;
-}
+  std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
+    ResultsGroup overview;
+    overview.name = "attention";
+    std::vector<ResultsGroup> groups{overview};
+    std::vector<double> indices, n_kept;
+    for (std::uint64_t index = 0; index < options_.n_document; ++index) {
+      if (!statistics.has("tokens", index)) continue;
+      indices.push_back(static_cast<double>(index));
+      n_kept.push_back(static_cast<double>(statistics.record("tokens", index).size()));
+      groups.push_back(document_group(index, statistics));
+    }
+    if (indices.empty()) return groups;
+    ResultsGroup& first = groups.front();
+    first.summary = "Attention patterns of " + count_text(indices.size(), "document") +
+                    ", each in a group of its own named by the document's number.";
+    first.add_dimension(Dimension::numbers("document", indices));
+    first.add(variables["n_token_kept"], n_kept);
+    return groups;
+  }
 
+ private:
+  /// @param n_kept   tokens whose patterns are kept.
+  /// @param rollout  up to the layer before, key x query.
+  void keep_layer(const LayerView& view, Index n_kept, arma::mat& rollout,
+                  DocumentStatistics& statistics) const {
+    const ModelConfig& config = model_.config;
+    const Index d_head = config.d_head();
+    const Matrix& W_O = model_.layers[view.layer].W_O;
+    Array& pattern = statistics.record("pattern", {config.n_layer, config.n_head, n_kept, n_kept});
+    Array& value_norm = statistics.record("value_norm", {config.n_layer, config.n_head, n_kept});
+    Array& rollouts = statistics.record("rollout", {config.n_layer, n_kept, n_kept});
+    for (Index head = 0; head < config.n_head; ++head) {
+      const Index first_row = config.v_row(head);
+      const std::vector<double> norms =
+          contribution_norms(view.qkv.rows(first_row, first_row + d_head - 1),
+                             W_O.cols(head * d_head, (head + 1) * d_head - 1));
+      for (Index key = 0; key < n_kept; ++key) value_norm(view.layer, head, key) = norms[key];
+      for (Index query = 0; query < n_kept; ++query) {
+        for (Index key = 0; key <= query; ++key) {
+          pattern(view.layer, head, query, key) = view.pattern(key, query, head);
+        }
+      }
+    }
+    extend_rollout(rollout, view.pattern);
+    rollouts.set(rollout.t(), view.layer);
+  }
+
+  ResultsGroup document_group(std::uint64_t index, const Statistics& statistics) const {
+    const Array& tokens = statistics.record("tokens", index);
+    const std::string& id = statistics.texts("id", index).front();
+    ResultsGroup group;
+    group.name = "attention/" + std::to_string(index);
+    group.title = "Attention patterns of document " + id;
+    const bool has_text = statistics.has("token_text", index);
+    const Index n_token = tokens.size();
+    group.add_dimension(Dimension::count("layer", model_.config.n_layer));
+    group.add_dimension(Dimension::count("head", model_.config.n_head));
+    for (const char* axis : {"token", "query", "key"}) {
+      group.add_dimension(Dimension::count(axis, n_token));
+    }
+    const bool is_cut = statistics.record("n_piece", index).values[0] > 1;
+    const std::string which =
+        std::string(is_cut ? " of the first piece" : "") + " of document " + std::to_string(index) +
+        " (" + id + "), its first " + std::to_string(n_token) + " of " +
+        std::to_string(static_cast<Index>(statistics.record("n_token", index).values[0])) +
+        " tokens; causal, so that leaving out later tokens changes nothing";
+    const auto add = [&](const char* name, auto values) {
+      group.add(variables[name].with("which", which), std::move(values));
+    };
+    add("tokens", tokens);
+    if (has_text) {
+      std::vector<std::string> text = statistics.texts("token_text", index);
+      for (std::string& token : text) token = escaped_utf8(token);
+      add("token_text", std::move(text));
+    }
+    const Array& pattern = statistics.record("pattern", index);
+    add("pattern", pattern);
+    add("value_weighted", value_weighted(pattern, statistics.record("value_norm", index)));
+    add("rollout", statistics.record("rollout", index));
+    return group;
+  }
+
+  const Model& model_;
+  const AttentionPatternsOptions& options_;
+};
 std::uint64_t memory(const RunShape& run) {
   const auto& options = run.settings.options<AttentionPatternsOptions>();
   const std::uint64_t n_kept = options.n_token_kept(run.n_token);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "attention_patterns/attention_patterns.hpp"
@@ -72,26 +71,25 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
   }
   const std::vector<std::string> labels = first_token_labels(document, n_token);
   const bool has_text = document.find("token_text") != nullptr;
-  return {
-      .name = "clark2019_patterns",
-      .group = document.name,
-      .title = "What a head of each type looks at",
-      .caption =
-          "Attention in the first " + std::to_string(n_token) +
-          " tokens of the first document, for the head of each type with the sharpest "
-          "pattern (largest mean over queries of the largest weight beyond the first "
-          "token). Further heads fill the last row. Each row of a panel is a query and sums to 1." +
-          (has_text ? " ‿ joins a token to the word before."
-                    : " Tokens are named by their ids: there was no tokenizer."),
-      .source = "Clark et al. 2019, figure 1",
-      .content = Heatmap{.panels = std::move(panels),
-                         .row_title = "from",
-                         .column_title = "to",
-                         .value_title = "attention (probability)",
-                         .row_labels = labels,
-                         .column_labels = labels,
-                         .low = 0,
-                         .high = 1}};
+  return {.name = "clark2019_patterns",
+          .group = document.name,
+          .title = "What a head of each type looks at",
+          .caption =
+              "Attention in the first " + std::to_string(n_token) +
+              " tokens of the first document, for the head of each type with the sharpest pattern "
+              "(largest mean over queries of the largest weight beyond the first token). Further "
+              "heads fill the last row. Each row of a panel is a query and sums to 1." +
+              (has_text ? " ‿ joins a token to the word before."
+                        : " Tokens are named by their ids: there was no tokenizer."),
+          .source = "Clark et al. 2019, figure 1",
+          .content = Heatmap{.panels = std::move(panels),
+                             .row_title = "from",
+                             .column_title = "to",
+                             .value_title = "attention (probability)",
+                             .row_labels = labels,
+                             .column_labels = labels,
+                             .low = 0,
+                             .high = 1}};
 }
 
 }  // namespace

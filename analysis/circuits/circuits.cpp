@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/number_text.hpp"
-#include "circuits/claims.hpp"
 #include "circuits/composition.hpp"
 #include "circuits/measures.hpp"
 #include "circuits/position.hpp"
@@ -12,6 +11,7 @@
 #include "headscope/forward.hpp"
 #include "induction.hpp"
 #include "parallel.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -23,8 +23,8 @@ const AnalysisInfo circuits_info{
     .name = "circuits",
     .title = "Circuits in the weights",
     .purpose =
-        "Reads copying, subspaces, ranks, composition and positional attention off the "
-        "weights of each head.",
+        "Reads copying, subspaces, ranks, composition and positional attention off the weights of "
+        "each head.",
     .source = "Elhage et al. 2021; Cordonnier et al. 2020",
 };
 
@@ -306,17 +306,14 @@ class CircuitsAnalysis : public Analysis {
  private:
   /// The induction heads of a complete model, as flat indices.
   std::vector<std::size_t> induction_heads() const {
-    std::vector<std::size_t> heads;
-    if (!model_.is_complete()) return heads;
+    if (!model_.is_complete()) return {};
     const Array scores =
         induction_scores(model_, induction_first_token(model_, corpus_), settings_.seed);
     const std::size_t n_sequence = scores.shape[0];
     const Array sums = scores.weighted_sum(BootstrapCounts(n_sequence, 1));
-    for (std::size_t head_index = 0; head_index < sums.size(); ++head_index) {
-      const double mean = sums.values[head_index] / static_cast<double>(n_sequence);
-      if (mean >= least_induction) heads.push_back(head_index);
-    }
-    return heads;
+    return numbers_where(sums.size(), [&](std::size_t head_index) {
+      return sums.values[head_index] / static_cast<double>(n_sequence) >= least_induction;
+    });
   }
 
   const Model& model_;

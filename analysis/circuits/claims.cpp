@@ -1,10 +1,9 @@
-#include "circuits/claims.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "base/number_text.hpp"
+#include "circuits/circuits.hpp"
 #include "circuits/weights.hpp"
 #include "headscope/estimate.hpp"
 

@@ -72,10 +72,10 @@ Figure composition_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "Which later heads read what earlier heads write",
           .caption =
-              "|OV_1 X_2| / (|OV_1| |X_2|) for every earlier and later head, X_2 being QK "
-              "(Q), its transpose (K) or OV (V), minus the mean of random Gaussian matrices "
-              "of the same shapes. From the weights alone; empty where the second head is "
-              "not in a later layer. The largest 0.5 % lie beyond the ends of the scale." +
+              "|OV_1 X_2| / (|OV_1| |X_2|) for every earlier and later head, X_2 being QK (Q), its "
+              "transpose (K) or OV (V), minus the mean of random Gaussian matrices of the same "
+              "shapes. From the weights alone; empty where the second head is not in a later "
+              "layer. The largest 0.5 % lie beyond the ends of the scale." +
               pairs.about + strongest + ".",
           .source = "Elhage et al. 2021",
           .content = std::move(map)};
@@ -175,8 +175,8 @@ Figure offsets_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "Layer 0: attention to the last tokens from positions alone",
           .caption =
-              "Mean attention of positions from 2 on to the key at each offset when layer 0 "
-              "reads the position embeddings alone.",
+              "Mean attention of positions from 2 on to the key at each offset when layer 0 reads "
+              "the position embeddings alone.",
           .source = headscope_definition,
           .content =
               Heatmap{.panels = {{"layer 0 (exact)", group.values("position_only_share").part(0)}},

@@ -5,7 +5,7 @@
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
-#include "circuits/claims.hpp"
+#include "circuits/circuits.hpp"
 #include "circuits/composition.hpp"
 #include "circuits/measures.hpp"
 #include "headscope/literature.hpp"

@@ -83,8 +83,7 @@ std::string type_statement(const HeadType& type) {
 Verdict verdict_of_none(const arma::mat& margin, double power, std::string& evidence) {
   if (!std::isnan(power)) {
     evidence +=
-        " The significance test would find one head at the threshold with a probability "
-        "of " +
+        " The significance test would find one head at the threshold with a probability of " +
         percent(power) + ".";
     if (power < least_power) return Verdict::undecided;
   }

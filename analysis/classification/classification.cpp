@@ -1,6 +1,5 @@
 #include "classification/classification.hpp"
 
-#include <algorithm>
 #include <optional>
 
 #include "classification/claims.hpp"
@@ -10,7 +9,6 @@
 #include "classification/passes/explaining_pass.hpp"
 #include "classification/passes/scoring_pass.hpp"
 #include "classification/results.hpp"
-#include "classification/types/registry.hpp"
 #include "classification/types/types.hpp"
 #include "classification/variables.hpp"
 #include "headscope/figure.hpp"
@@ -35,6 +33,24 @@ const AnalysisInfo classification_info{
     .keeps_relations = true,
 };
 
+/// The pattern of the head with the largest induction score on one sequence.
+void add_induction_pattern(const Model& model, const TokenIds& tokens, ResultsGroup& group) {
+  const std::optional<std::size_t> best = largest(group.values("induction").values);
+  if (!best) return;
+  const HeadIndex head = HeadIndex::of(*best, model.config.n_head);
+  const Matrix pattern = head_pattern(model, tokens, head);
+  Array by_query({tokens.size(), tokens.size()});
+  for (Index query = 0; query < tokens.size(); ++query) {
+    for (Index key = 0; key <= query; ++key) by_query(query, key) = pattern(key, query);
+  }
+  group.add_dimension(Dimension::count("induction_query", tokens.size()));
+  group.add_dimension(Dimension::count("induction_key", tokens.size()));
+  const VariableTable& variables = classification_variables();
+  group.add(variables["induction_pattern_layer"], static_cast<double>(head.layer));
+  group.add(variables["induction_pattern_head"], static_cast<double>(head.head));
+  group.add(variables["induction_tokens"], Array({tokens.size()}, {tokens.begin(), tokens.end()}));
+  group.add(variables["induction_pattern"], std::move(by_query));
+}
 class Classification : public CorpusAnalysis {
  public:
   explicit Classification(const AnalysisContext& context, HeadTypeList types = head_type_list())
@@ -46,18 +62,66 @@ class Classification : public CorpusAnalysis {
 
   /// First pass: token counts and the mean pattern of the first positions. Second: the scores.
   /// Third and fourth, on a sample of documents: those of Explanation.
-  void begin_pass(int pass, const Statistics& earlier) override;
+  void begin_pass(int pass, const Statistics& earlier) override {
+    pass_.reset();
+    if (pass == 0) {
+      pass_ = std::make_unique<CountingPass>(context_.model, context_.compute);
+    } else if (pass == 1) {
+      pass_ = std::make_unique<ScoringPass>(types_, context_, attribution_, earlier);
+    } else {
+      // Both passes explain the types of the second; a resumed run may begin with the last.
+      if (!explanation_) {
+        explanation_ = std::make_unique<Explanation>(context_.model, types_, typed(earlier));
+      }
+      if (pass == 3) {
+        explanation_->begin_losses(earlier, context_.compute, context_.settings.ablation(0));
+      }
+      const auto part = pass == 2 ? ExplainingPass::Part::means : ExplainingPass::Part::losses;
+      pass_ = std::make_unique<ExplainingPass>(part, *explanation_, explained_documents_,
+                                               *context_.corpus, earlier);
+    }
+  }
+
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override {
     return pass_->begin_piece(piece, statistics);
   }
-  PieceCost piece_cost(int pass, std::uint64_t document) const override;
+  PieceCost piece_cost(int pass, std::uint64_t document) const override {
+    const ModelConfig& config = context_.model.config;
+    const double n_head_total = static_cast<double>(config.n_layer * config.n_head);
+    // The first pass runs the first positions alone.
+    if (pass == 0) return {.observes = false, .forward_passes = 0.1};
+    // The logit lens unembeds every layer.
+    if (pass == 1) {
+      return {.forward_passes = 1 + static_cast<double>(config.d_vocab) /
+                                        static_cast<double>(12 * config.d_model)};
+    }
+    if (!explained_documents_.contains(document)) return {.observes = false, .forward_passes = 0};
+    if (pass == 2) return {.forward_passes = 0.1};
+    const double n_variant =
+        explanation_ == nullptr ? 3 * n_head_total : static_cast<double>(explanation_->n_variant());
+    return {.forward_passes = 0.5 * n_variant};
+  }
+
   /// From the third pass on `label_features`.
   HeadTexts head_texts_before(int pass, const Statistics& earlier) override {
     if (pass < 2) return {};
     return {{"label_features", label_features(typed(earlier))}};
   }
-  std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
+  std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
+    std::vector<ResultsGroup> groups{results(statistics)};
+    add_explained(types_, statistics, context_.settings, groups.front());
+    add_induction_pattern(
+        context_.model,
+        induction_sequences(context_.model, first_token(), context_.settings.seed).front(),
+        groups.front());
+    if (std::optional<ResultsGroup> examples = examples_group(types_, statistics, groups.front())) {
+      groups.push_back(*std::move(examples));
+    }
+    if (!untrained_.empty()) add_control_types(types_, untrained_, groups.front());
+    return groups;
+  }
+
   ControlValues control_values(const Statistics& statistics) const override {
     return control_types(types_, statistics, induction(), context_.model.config.pruned_heads,
                          context_.settings.n_bootstrap, context_.settings.seed,
@@ -78,9 +142,18 @@ class Classification : public CorpusAnalysis {
     return induction_scores(context_.model, first_token(), context_.settings.seed);
   }
   /// From the sums of the first two passes.
-  ResultsGroup results(const Statistics& statistics, std::size_t n_bootstrap) const;
+  ResultsGroup results(const Statistics& statistics) const {
+    return classification_results(types_, statistics, induction(),
+                                  context_.model.config.pruned_heads, context_.settings.n_bootstrap,
+                                  context_.settings.seed, options().offset_alone(), permuted_);
+  }
+
   /// The same before controls are known, computed once. @param earlier  with those two passes.
-  const ResultsGroup& typed(const Statistics& earlier);
+  const ResultsGroup& typed(const Statistics& earlier) {
+    if (!typed_) typed_ = results(earlier);
+    return *typed_;
+  }
+
   TokenId first_token() const { return induction_first_token(context_.model, context_.corpus); }
   const ClassificationOptions& options() const {
     return context_.settings.options<ClassificationOptions>();
@@ -96,99 +169,12 @@ class Classification : public CorpusAnalysis {
   std::unique_ptr<Explanation> explanation_;  // of the third and fourth pass
   std::unique_ptr<CorpusPass> pass_;
 };
-
-PieceCost Classification::piece_cost(int pass, std::uint64_t document) const {
-  const ModelConfig& config = context_.model.config;
-  const double n_head_total = static_cast<double>(config.n_layer * config.n_head);
-  // The first pass runs the first positions alone.
-  if (pass == 0) return {.observes = false, .forward_passes = 0.1};
-  // The logit lens unembeds every layer.
-  if (pass == 1) {
-    return {.forward_passes =
-                1 + static_cast<double>(config.d_vocab) / static_cast<double>(12 * config.d_model)};
-  }
-  if (!explained_documents_.contains(document)) return {.observes = false, .forward_passes = 0};
-  if (pass == 2) return {.forward_passes = 0.1};
-  const double n_variant =
-      explanation_ == nullptr ? 3 * n_head_total : static_cast<double>(explanation_->n_variant());
-  return {.forward_passes = 0.5 * n_variant};
-}
-
-void Classification::begin_pass(int pass, const Statistics& earlier) {
-  pass_.reset();
-  if (pass == 0) {
-    pass_ = std::make_unique<CountingPass>(context_.model, context_.compute);
-  } else if (pass == 1) {
-    pass_ = std::make_unique<ScoringPass>(types_, context_, attribution_, earlier);
-  } else {
-    // Both passes explain the types of the second; a resumed run may begin with the last.
-    if (!explanation_) {
-      explanation_ = std::make_unique<Explanation>(context_.model, types_, typed(earlier));
-    }
-    if (pass == 3) {
-      explanation_->begin_losses(earlier, context_.compute, context_.settings.ablation(0));
-    }
-    const auto part = pass == 2 ? ExplainingPass::Part::means : ExplainingPass::Part::losses;
-    pass_ = std::make_unique<ExplainingPass>(part, *explanation_, explained_documents_,
-                                             *context_.corpus, earlier);
-  }
-}
-
-/// The pattern of the head with the largest induction score on one sequence.
-void add_induction_pattern(const Model& model, const TokenIds& tokens, ResultsGroup& group) {
-  const std::optional<std::size_t> best = largest(group.values("induction").values);
-  if (!best) return;
-  const HeadIndex head{*best / model.config.n_head, *best % model.config.n_head};
-  const Matrix pattern = head_pattern(model, tokens, head);
-  Array by_query({tokens.size(), tokens.size()});
-  for (Index query = 0; query < tokens.size(); ++query) {
-    for (Index key = 0; key <= query; ++key) by_query(query, key) = pattern(key, query);
-  }
-  group.add_dimension(Dimension::count("induction_query", tokens.size()));
-  group.add_dimension(Dimension::count("induction_key", tokens.size()));
-  const VariableTable& variables = classification_variables();
-  group.add(variables["induction_pattern_layer"], static_cast<double>(head.layer));
-  group.add(variables["induction_pattern_head"], static_cast<double>(head.head));
-  group.add(variables["induction_tokens"], Array({tokens.size()}, {tokens.begin(), tokens.end()}));
-  group.add(variables["induction_pattern"], std::move(by_query));
-}
-
-ResultsGroup Classification::results(const Statistics& statistics, std::size_t n_bootstrap) const {
-  return classification_results(types_, statistics, induction(), context_.model.config.pruned_heads,
-                                n_bootstrap, context_.settings.seed, options().offset_alone(),
-                                permuted_);
-}
-
-const ResultsGroup& Classification::typed(const Statistics& earlier) {
-  if (!typed_) typed_ = results(earlier, context_.settings.n_bootstrap);
-  return *typed_;
-}
-
-std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) const {
-  const std::size_t n_bootstrap = context_.settings.n_bootstrap;
-  const std::uint64_t seed = context_.settings.seed;
-  std::vector<ResultsGroup> groups{results(statistics, n_bootstrap)};
-  add_explained(types_, statistics, n_bootstrap, seed, groups.front());
-  add_induction_pattern(context_.model,
-                        induction_sequences(context_.model, first_token(), seed).front(),
-                        groups.front());
-  if (std::optional<ResultsGroup> examples = examples_group(types_, statistics, groups.front())) {
-    groups.push_back(*std::move(examples));
-  }
-  if (!untrained_.empty()) add_control_types(types_, untrained_, groups.front());
-  return groups;
-}
-
 std::uint64_t classification_bytes(const RunShape& run) {
   return CountingPass::bytes(run.config) + ScoringPass::bytes(run, head_type_list().size()) +
          Explanation::bytes(run) + classification_results_bytes(run);
 }
 
 }  // namespace
-
-RegisteredAnalysis classification_analysis() {
-  return classification_analysis(head_type_list());
-}
 
 RegisteredAnalysis classification_analysis(const HeadTypeList& types) {
   RegisteredAnalysis analysis = registered<Classification, ClassificationOptions>(

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <algorithm>
-
-#include "classification/types/head_type.hpp"
+#include "classification/types/registry.hpp"
 #include "headscope/analysis.hpp"
 
 namespace headscope {
@@ -28,8 +26,6 @@ struct ClassificationOptions {
 };
 
 /// Analysis `classification`: scores, baselines, held-out tests and types of heads.
-RegisteredAnalysis classification_analysis();
-/// The same with other types of heads than those of registry.hpp.
-RegisteredAnalysis classification_analysis(const HeadTypeList& types);
+RegisteredAnalysis classification_analysis(const HeadTypeList& types = head_type_list());
 
 }  // namespace headscope

@@ -155,11 +155,9 @@ std::vector<Index> leading_relations(const ResultsGroup& group) {
   const Array& accuracy = group.values("relation_best_accuracy_heldout");
   const Array& baseline = group.values("relation_baseline_heldout");
   const auto gain = [&](Index i) { return accuracy.values[i] - baseline.values[i]; };
-  std::vector<Index> order;
-  for (Index i = 0; i < accuracy.size(); ++i) {
-    if (tested.values[i] == 1 && !std::isnan(gain(i))) order.push_back(i);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return gain(a) > gain(b); });
+  std::vector<Index> order = numbers_where<Index>(
+      accuracy.size(), [&](Index i) { return tested.values[i] == 1 && !std::isnan(gain(i)); });
+  std::ranges::stable_sort(order, std::ranges::greater(), gain);
   if (order.size() > most_relations) order.resize(most_relations);
   return order;
 }
@@ -264,33 +262,30 @@ Figure dependency_alignment_figure(const ResultsGroup& group) {
 }
 
 Figure distance_figure(const ResultsGroup& group) {
-  return {
-      .name = "vig2019_distance",
-      .group = group.name,
-      .title = "How far back heads look",
-      .caption =
-          "Attention-weighted mean distance to the key, sink excluded, tokens. A head that spreads "
-          "evenly over all keys has " +
-          number_text(group.scalar("distance_uniform"), 3) + " on these documents.",
-      .source = "Vig & Belinkov 2019, figure 8",
-      .content = head_map("distance, tokens", {{"", group.values("distance")}}, 0)};
+  return {.name = "vig2019_distance",
+          .group = group.name,
+          .title = "How far back heads look",
+          .caption =
+              "Attention-weighted mean distance to the key, sink excluded, tokens. A head that "
+              "spreads evenly over all keys has " +
+              number_text(group.scalar("distance_uniform"), 3) + " on these documents.",
+          .source = "Vig & Belinkov 2019, figure 8",
+          .content = head_map("distance, tokens", {{"", group.values("distance")}}, 0)};
 }
 
 Figure induction_figure(const ResultsGroup& group) {
-  return {
-      .name = "olsson2022_induction",
-      .group = group.name,
-      .title = "Previous-token, duplicate-token and induction heads",
-      .caption =
-          "Previous token: mean attention to the token before. Duplicate token: mean attention to "
-          "earlier copies of the token. Induction: on repeated random sequences, mean attention to "
-          "the "
-          "token after the query token's first occurrence. Probability.",
-      .source = "Olsson et al. 2022; TransformerLens",
-      .content = head_probabilities("attention, probability",
-                                    {{"previous token", group.values("previous_token")},
-                                     {"duplicate token", group.values("duplicate_token")},
-                                     {"induction", group.values("induction")}})};
+  return {.name = "olsson2022_induction",
+          .group = group.name,
+          .title = "Previous-token, duplicate-token and induction heads",
+          .caption =
+              "Previous token: mean attention to the token before. Duplicate token: mean attention "
+              "to earlier copies of the token. Induction: on repeated random sequences, mean "
+              "attention to the token after the query token's first occurrence. Probability.",
+          .source = "Olsson et al. 2022; TransformerLens",
+          .content = head_probabilities("attention, probability",
+                                        {{"previous token", group.values("previous_token")},
+                                         {"duplicate token", group.values("duplicate_token")},
+                                         {"induction", group.values("induction")}})};
 }
 
 Figure induction_stripe_figure(const ResultsGroup& group) {

@@ -1,13 +1,10 @@
-#include "classification/headline.hpp"
-
 #include <algorithm>
-#include <cmath>
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "classification/explained/explained.hpp"
-#include "classification/learned_types.hpp"
+#include "classification/results.hpp"
 #include "report_text.hpp"
 
 namespace headscope {

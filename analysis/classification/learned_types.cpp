@@ -1,8 +1,8 @@
-#include "classification/learned_types.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
+
+#include "classification/results.hpp"
 
 namespace headscope {
 

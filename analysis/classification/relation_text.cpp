@@ -1,6 +1,5 @@
-#include "classification/relation_text.hpp"
-
 #include "base/number_text.hpp"
+#include "classification/results.hpp"
 #include "classification/tests/relations.hpp"
 #include "scores/words.hpp"
 

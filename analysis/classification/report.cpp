@@ -6,8 +6,6 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "classification/explained/explained.hpp"
-#include "classification/headline.hpp"
-#include "classification/learned_types.hpp"
 #include "classification/results.hpp"
 #include "classification/tests/relations.hpp"
 #include "classification/variables.hpp"

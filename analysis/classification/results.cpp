@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "classification/claims.hpp"
-#include "classification/relation_text.hpp"
 #include "classification/tests/copy_effect.hpp"
 #include "classification/types/types.hpp"
 #include "classification/variables.hpp"
@@ -87,12 +86,125 @@ class ResultsBuilder {
     return sums_.estimates([&](const WeightedSums& sums) { return sums.ratio(name, half); });
   }
 
-  void add_scores();
-  void add_relations(const RelationTests& tests);
-  void add_coreference(const CoreferenceTest& test);
-  void add_semantic(const SemanticTest& test);
-  void add_sentences();
-  void add_measures();
+  void add_scores() {
+    for (std::size_t i = 0; i < n_head_score; ++i) {
+      const ScoreInfo& info = score_info(static_cast<HeadScore>(i));
+      add({info.name,
+           {"layer", "head"},
+           info.units,
+           info.definition,
+           info.references,
+           "documents resampled"},
+          ratios(info.name));
+    }
+    for (std::size_t i = 0; i < n_baseline; ++i) {
+      const ScoreInfo& info = baseline_info(static_cast<Baseline>(i));
+      group_.add({info.name, {}, info.units, info.definition, info.references},
+                 sums_.ratio(info.name)(0, 0));
+    }
+    add("offset_share", ratios("offset_share"));
+    add("offset_mass", ratios("offset_mass"));
+    add("word_class_share", ratios("word_class_share"));
+    add("word_class_share_heldout", ratios("word_class_share", Half::odd));
+    add("word_class_baseline", column(sums_.ratio("word_class_baseline")));
+    for (const auto& [name, sum] :
+         {std::pair{"n_document", "n_document"}, std::pair{"n_token", "n_token"},
+          std::pair{"n_word", "n_word"}, std::pair{"unaligned_words", "n_unaligned"}}) {
+      add(name, arma::accu(arma::vec(sums_.statistics().total(sum).values)));
+    }
+  }
+
+  void add_relations(const RelationTests& tests) {
+    add("relation_accuracy", tests, &RelationTest::accuracy);
+    add("relation_count", tests, &RelationTest::count);
+    std::vector<double> baselines;
+    for (const auto of_rule : {&RelationTest::offset_baseline, &RelationTest::class_baseline}) {
+      for (const RelationTest& test : tests) baselines.push_back(test.*of_rule);
+    }
+    add("relation_baseline", baselines);
+    add("relation_class", tests, [](const RelationTest& test) {
+      return std::string(test.word_class == no_position ? "" : word_classes[test.word_class].name);
+    });
+    add("relation_baseline_rule", tests,
+        [](const RelationTest& test) { return static_cast<int>(test.rule); });
+    add("relation_baseline_heldout_offset", tests, &RelationTest::heldout_offset_baseline);
+    add("relation_baseline_heldout_word_class", tests, &RelationTest::heldout_class_baseline);
+    add("relation_accuracy_heldout", tests,
+        [](const RelationTest& test) { return column(test.heldout_accuracy); });
+    add("relation_baseline_heldout", tests,
+        [](const RelationTest& test) { return test.heldout_baseline(0); });
+    add("relation_count_heldout", tests, &RelationTest::heldout_count);
+    add("relation_documents_heldout", tests, &RelationTest::heldout_documents);
+    add("relation_tested", tests, is_tested);
+    add("relation_offset", tests, &RelationTest::offset);
+    add("relation_p", tests, &RelationTest::p);
+    add("relation_q", tests, &RelationTest::q);
+    for (const auto& [name, is_passed] :
+         {std::pair{"relation_passed", &passes}, {"relation_passed_offset", &passes_offset}}) {
+      add(name, tests, [&, is_passed = is_passed](const RelationTest& test) {
+        std::vector<double> passed;
+        for (Index head_index = 0; head_index < n_head_total(); ++head_index) {
+          passed.push_back(is_passed(test, head_index) ? 1 : 0);
+        }
+        return passed;
+      });
+    }
+    add("relation_text", relation_texts(group_));
+    const auto chosen = [&](auto coordinate) {
+      return [this, coordinate](const RelationTest& test) {
+        if (test.chosen_head == no_position) return -1.0;
+        return static_cast<double>(HeadIndex::of(test.chosen_head, n_head_).*coordinate);
+      };
+    };
+    add("relation_best_layer", tests, chosen(&HeadIndex::layer));
+    add("relation_best_head", tests, chosen(&HeadIndex::head));
+    const auto best = [&](const WeightedSums& sums) {
+      arma::mat accuracies(tests.size(), sums.n_weighting());
+      accuracies.fill(arma::datum::nan);
+      HeldoutArcs arcs;
+      for (Index i = 0; i < tests.size(); ++i) {
+        const RelationTest& test = tests[i];
+        if (i % 2 == 0) arcs.read(sums, test.relation);
+        if (test.chosen_head == no_position) continue;
+        for (Index w = 0; w < sums.n_weighting(); ++w) {
+          accuracies(i, w) = arcs.accuracy(test.direction, test.chosen_head, w);
+        }
+      }
+      return accuracies;
+    };
+    add("relation_best_accuracy_heldout", sums_.estimates(best));
+  }
+
+  void add_coreference(const CoreferenceTest& test) {
+    add(coreference_baseline_name, column(sums_.ratio(coreference_baseline_name)));
+    add("coreference_baseline_heldout", column(sums_.ratio(coreference_baseline_name, Half::odd)));
+    add("coreference_pronoun_heldout",
+        ratios(score_info(HeadScore::coreference_pronoun).name, Half::odd));
+    add("coreference_pronoun_count_heldout", test.n_pronoun);
+    add("coreference_p", test.p);
+    add("coreference_q", test.q);
+  }
+
+  void add_semantic(const SemanticTest& test) {
+    add("semantic_null", test.null_mean);
+    add("semantic_null_std", test.null_std);
+    add("semantic_z", test.z);
+  }
+
+  void add_sentences() {
+    for (const char* const name : {"sentence_sink", "sentence_entropy"}) add(name, ratios(name));
+  }
+
+  void add_measures() {
+    const auto median = [](const arma::vec& values) { return arma::median(values); };
+    const auto mean = [](const arma::vec& values) { return arma::mean(values); };
+    const auto over_heads = [&](const char* score, double (*statistic)(const arma::vec&)) {
+      return sums_.estimates(
+          [&](const WeightedSums& sums) { return by_column(sums.ratio(score), statistic); });
+    };
+    add("entropy_median", over_heads("entropy", median));
+    add("sink_mean", over_heads("sink", mean));
+  }
 
  private:
   ResultsGroup& group_;
@@ -100,127 +212,6 @@ class ResultsBuilder {
   Index n_layer_;
   Index n_head_;
 };
-
-void ResultsBuilder::add_scores() {
-  for (std::size_t i = 0; i < n_head_score; ++i) {
-    const ScoreInfo& info = score_info(static_cast<HeadScore>(i));
-    add({info.name,
-         {"layer", "head"},
-         info.units,
-         info.definition,
-         info.references,
-         "documents resampled"},
-        ratios(info.name));
-  }
-  for (std::size_t i = 0; i < n_baseline; ++i) {
-    const ScoreInfo& info = baseline_info(static_cast<Baseline>(i));
-    group_.add({info.name, {}, info.units, info.definition, info.references},
-               sums_.ratio(info.name)(0, 0));
-  }
-  add("offset_share", ratios("offset_share"));
-  add("offset_mass", ratios("offset_mass"));
-  add("word_class_share", ratios("word_class_share"));
-  add("word_class_share_heldout", ratios("word_class_share", Half::odd));
-  add("word_class_baseline", column(sums_.ratio("word_class_baseline")));
-  for (const auto& [name, sum] :
-       {std::pair{"n_document", "n_document"}, std::pair{"n_token", "n_token"},
-        std::pair{"n_word", "n_word"}, std::pair{"unaligned_words", "n_unaligned"}}) {
-    add(name, arma::accu(arma::vec(sums_.statistics().total(sum).values)));
-  }
-}
-
-void ResultsBuilder::add_relations(const RelationTests& tests) {
-  add("relation_accuracy", tests, &RelationTest::accuracy);
-  add("relation_count", tests, &RelationTest::count);
-  std::vector<double> baselines;
-  for (const auto of_rule : {&RelationTest::offset_baseline, &RelationTest::class_baseline}) {
-    for (const RelationTest& test : tests) baselines.push_back(test.*of_rule);
-  }
-  add("relation_baseline", baselines);
-  add("relation_class", tests, [](const RelationTest& test) {
-    return std::string(test.word_class == no_position ? "" : word_classes[test.word_class].name);
-  });
-  add("relation_baseline_rule", tests,
-      [](const RelationTest& test) { return static_cast<int>(test.rule); });
-  add("relation_baseline_heldout_offset", tests, &RelationTest::heldout_offset_baseline);
-  add("relation_baseline_heldout_word_class", tests, &RelationTest::heldout_class_baseline);
-  add("relation_accuracy_heldout", tests,
-      [](const RelationTest& test) { return column(test.heldout_accuracy); });
-  add("relation_baseline_heldout", tests,
-      [](const RelationTest& test) { return test.heldout_baseline(0); });
-  add("relation_count_heldout", tests, &RelationTest::heldout_count);
-  add("relation_documents_heldout", tests, &RelationTest::heldout_documents);
-  add("relation_tested", tests, is_tested);
-  add("relation_offset", tests, &RelationTest::offset);
-  add("relation_p", tests, &RelationTest::p);
-  add("relation_q", tests, &RelationTest::q);
-  for (const auto& [name, is_passed] :
-       {std::pair{"relation_passed", &passes}, {"relation_passed_offset", &passes_offset}}) {
-    add(name, tests, [&, is_passed = is_passed](const RelationTest& test) {
-      std::vector<double> passed;
-      for (Index head_index = 0; head_index < n_head_total(); ++head_index) {
-        passed.push_back(is_passed(test, head_index) ? 1 : 0);
-      }
-      return passed;
-    });
-  }
-  add("relation_text", relation_texts(group_));
-  const auto chosen = [&](auto coordinate) {
-    return [this, coordinate](const RelationTest& test) {
-      if (test.chosen_head == no_position) return -1.0;
-      return static_cast<double>(HeadIndex::of(test.chosen_head, n_head_).*coordinate);
-    };
-  };
-  add("relation_best_layer", tests, chosen(&HeadIndex::layer));
-  add("relation_best_head", tests, chosen(&HeadIndex::head));
-  const auto best = [&](const WeightedSums& sums) {
-    arma::mat accuracies(tests.size(), sums.n_weighting());
-    accuracies.fill(arma::datum::nan);
-    HeldoutArcs arcs;
-    for (Index i = 0; i < tests.size(); ++i) {
-      const RelationTest& test = tests[i];
-      if (i % 2 == 0) arcs.read(sums, test.relation);
-      if (test.chosen_head == no_position) continue;
-      for (Index w = 0; w < sums.n_weighting(); ++w) {
-        accuracies(i, w) = arcs.accuracy(test.direction, test.chosen_head, w);
-      }
-    }
-    return accuracies;
-  };
-  add("relation_best_accuracy_heldout", sums_.estimates(best));
-}
-
-void ResultsBuilder::add_coreference(const CoreferenceTest& test) {
-  add(coreference_baseline_name, column(sums_.ratio(coreference_baseline_name)));
-  add("coreference_baseline_heldout", column(sums_.ratio(coreference_baseline_name, Half::odd)));
-  add("coreference_pronoun_heldout",
-      ratios(score_info(HeadScore::coreference_pronoun).name, Half::odd));
-  add("coreference_pronoun_count_heldout", test.n_pronoun);
-  add("coreference_p", test.p);
-  add("coreference_q", test.q);
-}
-
-void ResultsBuilder::add_semantic(const SemanticTest& test) {
-  add("semantic_null", test.null_mean);
-  add("semantic_null_std", test.null_std);
-  add("semantic_z", test.z);
-}
-
-void ResultsBuilder::add_sentences() {
-  for (const char* const name : {"sentence_sink", "sentence_entropy"}) add(name, ratios(name));
-}
-
-void ResultsBuilder::add_measures() {
-  const auto median = [](const arma::vec& values) { return arma::median(values); };
-  const auto mean = [](const arma::vec& values) { return arma::mean(values); };
-  const auto over_heads = [&](const char* score, double (*statistic)(const arma::vec&)) {
-    return sums_.estimates(
-        [&](const WeightedSums& sums) { return by_column(sums.ratio(score), statistic); });
-  };
-  add("entropy_median", over_heads("entropy", median));
-  add("sink_mean", over_heads("sink", mean));
-}
-
 /// What the rules of types read, with the tests that it points to.
 struct Tests {
   WeightedSums sums;
@@ -260,11 +251,8 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
   for (const WordClass& word_class : word_classes) classes.emplace_back(word_class.name);
   group.add_dimension(Dimension::labels("upos", classes));
   group.add_dimension(Dimension::labels("pronoun", {"without", "with"}));
-  std::vector<std::string> rules;
-  for (std::size_t i = 0; i < n_coreference_rule; ++i) {
-    rules.push_back(coreference_rule_name(static_cast<CoreferenceRule>(i)));
-  }
-  group.add_dimension(Dimension::labels("rule", rules));
+  group.add_dimension(
+      Dimension::labels("rule", {coreference_rule_names.begin(), coreference_rule_names.end()}));
   group.add_dimension(Dimension::labels("mention", {"all", "pronoun"}));
   std::vector<std::string> type_names;
   for (const HeadType& type : types) type_names.push_back(type.name);

@@ -41,10 +41,44 @@ PermutedScores permuted_scores(const HeadTypeList& types,
 void add_control_types(const HeadTypeList& types, const std::vector<ControlValues>& controls,
                        ResultsGroup& group);
 
-/// The part of the report about the finished group.
 Presentation classification_presentation();
 
 /// Figures from a results file that holds the group.
 std::vector<Figure> classification_figures(const Results& results);
+
+/// The report's first sentences from the finished group `classification`: the most frequent types,
+/// how many labels explain what their head does, and the heads that cost most among those whose
+/// effect no label explains. The costs are those of the group `pruning`, where the results have it.
+Headline classification_headline(const Results& results);
+
+/// By head, why it is not syntactic though it beats the best fixed offset on some relation: the
+/// nearest word of a part of speech is a better rule. Gives the numbers of the relation on which
+/// it beats the offset by most. Empty for all other heads.
+/// @param group  with the variables of relations.
+std::vector<std::string> relation_texts(const ResultsGroup& group);
+
+/// How many heads have a type.
+struct TypeCount {
+  std::size_t type = 0;  ///< index in `head_type`
+  std::size_t n_head = 0;
+};
+
+/// The types of a run's heads, by how they compare with untrained models.
+struct LearnedTypes {
+  /// More heads have the type than in any untrained model, each of which was tested for it; without
+  /// untrained models, some head has it. The most frequent first.
+  std::vector<TypeCount> learned;
+  std::vector<TypeCount> not_learned;  ///< other types of some head
+  std::vector<std::size_t> absent;     ///< types of no head
+  std::size_t n_typed = 0;             ///< heads with a learned type
+};
+
+/// From the finished group `classification`.
+LearnedTypes learned_types(const ResultsGroup& group);
+
+/// The most heads of a type in one untrained model; NaN where the documents of one cannot test for
+/// the type.
+/// @param group  with control_type_heads.
+double most_untrained(const ResultsGroup& group, std::size_t type);
 
 }  // namespace headscope

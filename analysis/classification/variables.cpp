@@ -3,19 +3,18 @@
 #include "classification/tests/relations.hpp"
 
 namespace headscope {
-namespace {
 
-VariableTable make_variables() {
+const VariableTable& classification_variables() {
   using enum Variable::Type;
-  const std::string documents = "documents resampled",
-                    sample = "the documents of the sample resampled";
-  const std::string arcs =
+  static const std::string documents = "documents resampled",
+                           sample = "the documents of the sample resampled";
+  static const std::string arcs =
       "UD arcs of this relation whose earlier word is the head (dependent_to_head) or the "
       "dependent (head_to_dependent)";
-  const std::string carrier =
+  static const std::string carrier =
       "by which a head is called syntactic: the relation in relation_passed with the largest gain "
       "over the best rule on even-numbered documents";
-  return {
+  static const VariableTable variables{
       {"offset_share", "offset layer head", "1",
        "Share of queries whose largest attention weight, sink excluded, is on the key at this "
        "offset before the query; the nearest key wins ties",
@@ -32,25 +31,20 @@ VariableTable make_variables() {
        "word_class_share on odd-numbered documents", headscope_definition, documents},
       {"word_class_baseline", "upos", "1",
        "Share of the available keys, sink excluded, that belong to words of the part of speech"},
-      {"word_class", "layer head", "1",
-       "The part of speech that a word_class head attends to, chosen on even-numbered documents, "
-       "as an "
-       "index along upos; -1 for other heads",
-       headscope_definition, "", integer},
-      {"n_document", "", "count", "Documents seen", headscope_definition, "", integer},
-      {"n_token", "", "count", "Tokens seen, including prepended first tokens",
-       headscope_definition, "", integer},
-      {"n_word", "", "count", "Annotated words seen", headscope_definition, "", integer},
-      {"unaligned_words", "", "count",
-       "Words that no token belongs to; they are left out of arcs and mentions",
-       headscope_definition, "", integer},
+      Declaration::integer("word_class", "layer head",
+                           "The part of speech that a word_class head attends to, chosen on "
+                           "even-numbered documents, as an index along upos; -1 for other heads"),
+      Declaration::count("n_document", "", "Documents seen"),
+      Declaration::count("n_token", "", "Tokens seen, including prepended first tokens"),
+      Declaration::count("n_word", "", "Annotated words seen"),
+      Declaration::count("unaligned_words", "",
+                         "Words that no token belongs to; they are left out of arcs and mentions"),
       {"relation_accuracy", "relation direction layer head", "1",
        "Share of " + arcs +
            " for which the later word attends most to the earlier word, at word level, among all "
            "earlier words of the document",
        "Clark et al. 2019"},
-      {"relation_count", "relation direction", "count", "Number of " + arcs, headscope_definition,
-       "", integer},
+      Declaration::count("relation_count", "relation direction", "Number of " + arcs),
       {"relation_baseline", "relation_rule relation direction", "1",
        "Accuracy of the best rule of each kind, on all documents. offset: the word at a fixed "
        "offset; word_class: the nearest earlier word of one universal part of speech (not PUNCT), "
@@ -58,17 +52,10 @@ VariableTable make_variables() {
        "offset: Clark et al. 2019; word_class: Headscope"},
       {"relation_class", "relation direction", "1",
        "The part of speech that is right most often on odd-numbered documents; empty where no part "
-       "of "
-       "speech is ever right, and with --relation-baseline offset",
-       headscope_definition, "", text},
-      {"relation_baseline_rule",
-       "relation direction",
-       "1",
-       "The rule of relation_baseline_heldout; offset where both rules are equally good",
-       headscope_definition,
-       "",
-       flag,
-       {"offset", "word_class"}},
+       "of speech is ever right, and with --relation-baseline offset"},
+      Declaration::flag(
+          "relation_baseline_rule", "relation direction", {"offset", "word_class"},
+          "The rule of relation_baseline_heldout; offset where both rules are equally good"),
       {"relation_baseline_heldout_offset", "relation direction", "1",
        "Accuracy of the best fixed word offset on odd-numbered documents, the largest of all "
        "offsets there",
@@ -80,46 +67,33 @@ VariableTable make_variables() {
        "relation_accuracy on odd-numbered documents", "Clark et al. 2019"},
       {"relation_baseline_heldout", "relation direction", "1",
        "The larger of relation_baseline_heldout_offset and relation_baseline_heldout_word_class: "
-       "what "
-       "a syntactic head must exceed"},
-      {"relation_count_heldout", "relation direction", "count",
-       "relation_count on odd-numbered documents", headscope_definition, "", integer},
-      {"relation_documents_heldout", "relation direction", "count",
-       "Odd documents with such an arc", headscope_definition, "", integer},
-      {"relation_tested",
-       "relation direction",
-       "1",
-       "Whether the relation is tested: at least " +
-           std::to_string(static_cast<int>(least_heldout_cases)) + " arcs in " +
-           std::to_string(static_cast<int>(least_heldout_documents)) + " odd-numbered documents",
-       headscope_definition,
-       "",
-       flag,
-       {"no", "yes"}},
+       "what a syntactic head must exceed"},
+      Declaration::count("relation_count_heldout", "relation direction",
+                         "relation_count on odd-numbered documents"),
+      Declaration::count("relation_documents_heldout", "relation direction",
+                         "Odd documents with such an arc"),
+      Declaration::flag("relation_tested", "relation direction", {"no", "yes"},
+                        "Whether the relation is tested: at least " +
+                            std::to_string(static_cast<int>(least_heldout_cases)) + " arcs in " +
+                            std::to_string(static_cast<int>(least_heldout_documents)) +
+                            " odd-numbered documents"),
       {"relation_offset", "relation direction", "words",
        "The word offset of relation_baseline_heldout_offset; 0 if there is none",
        headscope_definition, "", integer},
       {"relation_p", "relation direction layer head", "probability",
        "One-sided p-value of a paired t-test over odd-numbered documents with such an arc: the "
-       "head's hits "
-       "against the hits of relation_baseline_rule; no value for relations that are not tested"},
+       "head's hits against the hits of relation_baseline_rule; no value for relations that are "
+       "not tested"},
       {"relation_q", "relation direction layer head", "probability",
        "relation_p adjusted over all tested relations, directions and heads",
        "Benjamini & Hochberg 1995"},
-      {"relation_passed",
-       "relation direction layer head",
-       "1",
-       "Whether the head passes the rule for syntactic heads on this relation",
-       headscope_definition,
-       "",
-       flag,
-       {"no", "yes"}},
+      Declaration::flag("relation_passed", "relation direction layer head", {"no", "yes"},
+                        "Whether the head passes the rule for syntactic heads on this relation"),
       {"relation_passed_offset",
        "relation direction layer head",
        "1",
        "Whether the head would pass the rule for syntactic heads if the best fixed word offset "
-       "were "
-       "its only baseline, as in published tests",
+       "were its only baseline, as in published tests",
        "Clark et al. 2019",
        "",
        flag,
@@ -127,15 +101,13 @@ VariableTable make_variables() {
       {"relation_text", "layer head", "1",
        "For a head that passes relation_passed_offset but not relation_passed because the nearest "
        "word of a part of speech is the better rule: a sentence that says so, with the numbers of "
-       "the relation on which the head beats the offset by most",
-       headscope_definition, "", text},
-      {"relation_best_layer", "relation direction", "1",
-       "Layer of the most accurate head on even-numbered documents; -1 if there is none",
-       headscope_definition, "", integer},
-      {"relation_best_head", "relation direction", "1",
-       "Number within its layer of the most accurate head on even-numbered documents; -1 if there "
-       "is none",
-       headscope_definition, "", integer},
+       "the relation on which the head beats the offset by most"},
+      Declaration::integer(
+          "relation_best_layer", "relation direction",
+          "Layer of the most accurate head on even-numbered documents; -1 if there is none"),
+      Declaration::integer("relation_best_head", "relation direction",
+                           "Number within its layer of the most accurate head on even-numbered "
+                           "documents; -1 if there is none"),
       {"relation_best_accuracy_heldout", "relation direction", "1",
        "relation_accuracy_heldout of the head that even-numbered documents chose",
        "Clark et al. 2019", documents},
@@ -152,13 +124,12 @@ VariableTable make_variables() {
        "coreference_baseline on odd-numbered documents", "Clark et al. 2019"},
       {"coreference_pronoun_heldout", "layer head", "1",
        "coreference_pronoun on odd-numbered documents", "Clark et al. 2019", documents},
-      {"coreference_pronoun_count_heldout", "", "count",
-       "Non-first pronouns in odd-numbered documents", headscope_definition, "", integer},
+      Declaration::count("coreference_pronoun_count_heldout", "",
+                         "Non-first pronouns in odd-numbered documents"),
       {"coreference_p", "layer head", "probability",
        "One-sided p-value of a paired t-test over odd-numbered documents with a pronoun: pronouns "
-       "that the "
-       "head gets right against pronouns that the best rule gets right; no value for fewer than 30 "
-       "pronouns or 10 such documents"},
+       "that the head gets right against pronouns that the best rule gets right; no value for "
+       "fewer than 30 pronouns or 10 such documents"},
       {"coreference_q", "layer head", "probability", "coreference_p adjusted over all heads",
        "Benjamini & Hochberg 1995"},
       {"{effect}_p", "layer head", "probability",
@@ -190,35 +161,27 @@ VariableTable make_variables() {
        "resamples vary the scores but keep the significance tests (q, z) of the whole corpus: for "
        "types with such a test the interval is too narrow and may have no width",
        headscope_definition, documents},
-      {"type",
-       "head_type layer head",
-       "1",
-       "Whether the head is of the type; the types lie along head_type. {rules}",
-       headscope_definition,
-       "",
-       flag,
-       {"no", "yes"}},
+      Declaration::flag("type", "head_type layer head", {"no", "yes"},
+                        "Whether the head is of the type; the types lie along head_type. {rules}"),
       {"type_margin", "head_type layer head", "1",
        "How far the score lies above the type's threshold: 0 at the threshold, 1 at the highest "
        "possible value; in logits for copying and suppressing, whose effect has no highest value; "
        "no value where the type's significance test failed or could not be made"},
-      {"primary", "layer head", "1",
-       "The head's type with the largest type_margin; copying and suppressing only if the head has "
-       "no other type, since their margins have no upper limit; none if the head has no type",
-       headscope_definition, "", flag},
+      Declaration::flag("primary", "layer head", {},
+                        "The head's type with the largest type_margin; copying and suppressing "
+                        "only if the head has no other type, since their margins have no upper "
+                        "limit; none if the head has no type"),
       {"positional_offset", "layer head", "tokens",
        "The offset that a positional head attends to; -1 for other heads", headscope_definition, "",
        integer},
-      {"syntactic_relation", "layer head", "1",
-       "The relation " + carrier + ", as an index along relation; -1 for other heads",
-       headscope_definition, "", integer},
-      {"syntactic_direction", "layer head", "1",
-       "The direction of the relation " + carrier +
-           ", as an index along direction; -1 for other heads",
-       headscope_definition, "", integer},
-      {"syntactic_arcs", "layer head", "count",
-       "Held-out arcs of the relation " + carrier + "; 0 for other heads", headscope_definition, "",
-       integer},
+      Declaration::integer(
+          "syntactic_relation", "layer head",
+          "The relation " + carrier + ", as an index along relation; -1 for other heads"),
+      Declaration::integer("syntactic_direction", "layer head",
+                           "The direction of the relation " + carrier +
+                               ", as an index along direction; -1 for other heads"),
+      Declaration::count("syntactic_arcs", "layer head",
+                         "Held-out arcs of the relation " + carrier + "; 0 for other heads"),
       {"type_score", "head_type layer head", "1",
        "The score that the type's rule compares with its threshold; the negative of the effect for "
        "suppressing; for syntactic that of the relation that type_about names first, no value for "
@@ -228,15 +191,12 @@ VariableTable make_variables() {
       {"type_threshold", "head_type layer head", "1", "The head is of the type from this score on"},
       {"type_about", "head_type layer head", "1",
        "The offset of the type's score, or the relations that the head passes, first the relation "
-       "of the score",
-       headscope_definition, "", text},
-      {"type_rule", "head_type", "1", "The type's rule", headscope_definition, "", text},
-      {"type_sentence", "head_type", "1", "What a head of the type does", headscope_definition, "",
-       text},
+       "of the score"},
+      {"type_rule", "head_type", "1", "The type's rule"},
+      {"type_sentence", "head_type", "1", "What a head of the type does"},
       {"type_features", "head_type layer head", "1",
        "Features of score_model that the type says the head attends by, separated by blanks; empty "
-       "for other heads and for types that name no feature",
-       headscope_definition, "", text},
+       "for other heads and for types that name no feature"},
       {"control_type_heads", "control head_type", "count",
        "Number of heads of each type in untrained models of the same shape, on documents spread "
        "evenly over the corpus; no value where these documents cannot test for the type"},
@@ -272,9 +232,8 @@ VariableTable make_variables() {
       {"explained_control", "head_type layer head", "1",
        "explained with a wrong place, where possible of a type that the head does not have, at the "
        "same queries: for syntactic the rule of the relation's baseline, for induction the last "
-       "copy, "
-       "for duplicate the token after the last copy, for positional the query, else the previous "
-       "token, the query or position 0",
+       "copy, for duplicate the token after the last copy, for positional the query, else the "
+       "previous token, the query or position 0",
        headscope_definition, sample},
       {"explained_gain", "head_type layer head", "1",
        "explained minus explained_control, paired by document", headscope_definition, sample},
@@ -294,28 +253,16 @@ VariableTable make_variables() {
       {"mean_ablation_increase", "layer head", "nats",
        "L_mean - L of explained, per predicted token; for heads with a label that names a place",
        headscope_definition, sample},
-      {"explained_verdict",
-       "head_type layer head",
-       "1",
-       "explained: the intervals of explained and explained_gain lie above 0; unexplained: one of "
-       "these intervals does not lie above 0; not_measured: explained has no value",
-       headscope_definition,
-       "",
-       flag,
-       {"not_measured", "unexplained", "explained"}},
+      Declaration::flag(
+          "explained_verdict", "head_type layer head", {"not_measured", "unexplained", "explained"},
+          "explained: the intervals of explained and explained_gain lie above 0; unexplained: one "
+          "of these intervals does not lie above 0; not_measured: explained has no value"),
       {"explained_text", "head_type layer head", "1",
        "How much of the head's effect stays when its attention is replaced by its label's place, "
-       "in words",
-       headscope_definition, "", text},
-      {"explained_documents", "", "count", "Documents on which heads ran with replaced attention",
-       headscope_definition, "", integer},
+       "in words"},
+      Declaration::count("explained_documents", "",
+                         "Documents on which heads ran with replaced attention"),
   };
-}
-
-}  // namespace
-
-const VariableTable& classification_variables() {
-  static const VariableTable variables = make_variables();
   return variables;
 }
 

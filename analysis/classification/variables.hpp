@@ -4,7 +4,6 @@
 
 namespace headscope {
 
-/// The variables of the group `classification`.
 const VariableTable& classification_variables();
 
 }  // namespace headscope

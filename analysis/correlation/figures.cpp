@@ -44,8 +44,8 @@ Figure across_layers(const ResultsGroup& group) {
       .group = group.name,
       .title = "Cosine of head outputs across layers",
       .caption =
-          "Cosine in residual space between the outputs of two heads, stacked over tokens. A "
-          "head with itself is left out." +
+          "Cosine in residual space between the outputs of two heads, stacked over tokens. A head "
+          "with itself is left out." +
           std::string(pairs.by_layer
                           ? ""
                           : " Heads are in order of layer, then head; lines divide layers.") +
@@ -76,10 +76,8 @@ Figure mean_cosine(const Results& results, const ResultsGroup& group) {
       .title = "How alike the heads of a layer are",
       .caption =
           "Mean absolute cosine of different heads' outputs per layer, in head space (z) and "
-          "residual "
-          "space (z W_O), with 95 % "
-          "intervals over documents; beside an untrained model of the same shape where one was "
-          "run.",
+          "residual space (z W_O), with 95 % intervals over documents; beside an untrained model "
+          "of the same shape where one was run.",
       .source = headscope_definition,
       .content = Chart{
           .panels = std::move(panels), .x_title = "layer", .y_title = "mean |cosine|", .y_low = 0}};
@@ -92,17 +90,15 @@ Figure disagreement(const ResultsGroup& group) {
     panel.series.push_back(
         Series::line(kinds[kind], group.values("disagreement").part(kind).values));
   }
-  return {
-      .name = "li2018_disagreement",
-      .group = group.name,
-      .title = "Disagreement of heads",
-      .caption =
-          "Minus the mean over pairs of heads of the cosine of their values (subspace), the "
-          "overlap "
-          "of their attention (position), and the cosine of their outputs (output). Higher is more "
-          "different; -1 is identical heads.",
-      .source = "Li et al. 2018",
-      .content = Chart{.panels = {panel}, .x_title = "layer", .y_title = "disagreement"}};
+  return {.name = "li2018_disagreement",
+          .group = group.name,
+          .title = "Disagreement of heads",
+          .caption =
+              "Minus the mean over pairs of heads of the cosine of their values (subspace), the "
+              "overlap of their attention (position), and the cosine of their outputs (output). "
+              "Higher is more different; -1 is identical heads.",
+          .source = "Li et al. 2018",
+          .content = Chart{.panels = {panel}, .x_title = "layer", .y_title = "disagreement"}};
 }
 
 /// Kruskal's stress of the plane: 0 if all distances are kept.
@@ -141,9 +137,9 @@ Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
           .group = group.name,
           .title = "Heads by the likeness of their attention",
           .caption =
-              "Two-dimensional metric multidimensional scaling of the Jensen-Shannon "
-              "distance between the heads' attention. Near "
-              "heads attend alike; the axes have no meaning of their own. Stress " +
+              "Two-dimensional metric multidimensional scaling of the Jensen-Shannon distance "
+              "between the heads' attention. Near heads attend alike; the axes have no meaning of "
+              "their own. Stress " +
               decimals(stress(group), 2) +
               ": the root of the squared errors of all distances over their squares." +
               (types == nullptr ? "" : " Coloured by each head's primary type.") +
@@ -167,8 +163,7 @@ std::vector<Figure> correlation_figures(const Results& results) {
                       .group = group.name,
                       .title = "Cosine of head outputs in residual space",
                       .caption = "Cosine between the outputs z W_O of two heads of a layer, "
-                                 "stacked over tokens. A head "
-                                 "with itself is left out.",
+                                 "stacked over tokens. A head with itself is left out.",
                       .source = headscope_definition,
                       .content = {}}),
       layer_matrices(
@@ -176,21 +171,19 @@ std::vector<Figure> correlation_figures(const Results& results) {
           {.name = "cosine_head_space",
            .group = group.name,
            .title = "Cosine of head outputs in head space",
-           .caption = "Cosine between the values z of two heads of a layer, stacked over "
-                      "tokens. Each head's basis is its own, so the sign and size have no "
-                      "absolute meaning.",
+           .caption =
+               "Cosine between the values z of two heads of a layer, stacked over tokens. Each "
+               "head's basis is its own, so the sign and size have no absolute meaning.",
            .source = headscope_definition,
            .content = {}}),
-      layer_matrices(
-          group.values("cka"), {.value_title = "linear CKA", .low = 0},
-          {.name = "kornblith2019_cka",
-           .group = group.name,
-           .title = "Linear CKA of heads",
-           .caption =
-               "Linear centred kernel alignment between the z of two heads of a layer: does not "
-               "depend on either head's basis.",
-           .source = "Kornblith et al. 2019",
-           .content = {}}),
+      layer_matrices(group.values("cka"), {.value_title = "linear CKA", .low = 0},
+                     {.name = "kornblith2019_cka",
+                      .group = group.name,
+                      .title = "Linear CKA of heads",
+                      .caption = "Linear centred kernel alignment between the z of two heads of a "
+                                 "layer: does not depend on either head's basis.",
+                      .source = "Kornblith et al. 2019",
+                      .content = {}}),
       disagreement(group)};
   if (group.has("cosine_all")) figures.push_back(across_layers(group));
   if (group.has("mds")) {

@@ -54,11 +54,14 @@ std::string layer_list(const std::vector<std::size_t>& layers) {
 
 /// `more alike in layers 0, 1 and less alike in layers 3, 4`.
 std::string change_text(const std::vector<Estimate>& of_layer) {
-  std::vector<std::size_t> more, less;
-  for (std::size_t layer = 0; layer < of_layer.size(); ++layer) {
-    if (of_layer[layer].low > 0) more.push_back(layer);
-    if (of_layer[layer].high < 0) less.push_back(layer);
-  }
+  const auto layers_where = [&](const auto& passes) {
+    return numbers_where(of_layer.size(),
+                         [&](std::size_t layer) { return passes(of_layer[layer]); });
+  };
+  const std::vector<std::size_t> more = layers_where(
+                                     [](const Estimate&change) { return change.low > 0; }),
+                                 less = layers_where(
+                                     [](const Estimate&change) { return change.high < 0; });
   std::vector<std::string> parts;
   if (!more.empty()) parts.push_back("more alike in " + layer_list(more));
   if (!less.empty()) parts.push_back("less alike in " + layer_list(less));

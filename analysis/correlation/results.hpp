@@ -7,7 +7,6 @@ namespace headscope {
 /// On the axis `space`, after head space.
 inline constexpr std::size_t head_space = 0, residual_space = 1;
 
-/// The variables of the group `correlation`.
 extern const VariableTable correlation_variables;
 
 /// Group `correlation` from the summed statistics.

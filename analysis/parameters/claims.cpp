@@ -1,9 +1,8 @@
-#include "parameters/claims.hpp"
-
 #include <algorithm>
 
 #include "base/number_text.hpp"
 #include "parameters/cost.hpp"
+#include "parameters/parameters.hpp"
 #include "parameters/splitting.hpp"
 #include "report_text.hpp"
 
@@ -104,8 +103,8 @@ Claim cost_claim(const ModelConfig& config) {
       integer_text(cost(ProjectionScheme::dense, CostTerm::softmax_exponentials)) +
       " exponentials instead of " +
       integer_text(cost(ProjectionScheme::single_head, CostTerm::softmax_exponentials)) +
-      ". The numbers follow by arithmetic, hence exactly; the claim holds when QK' "
-      "and AV are equal and the rest is not zero.";
+      ". The numbers follow by arithmetic, hence exactly; the claim holds when QK' and AV are "
+      "equal and the rest is not zero.";
   return claim;
 }
 
@@ -138,9 +137,10 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
   const double chance =
       (1 / static_cast<double>(config.n_head) + 1 / static_cast<double>(config.n_group())) / 2;
   if (energy.empty() || config.n_head == 1) {
-    claim.evidence = energy.empty() ? "All projections are zero, or cannot be cut into blocks."
-                                    : "With one head a projection is a single block, so there is "
-                                      "nothing to tell apart.";
+    claim.evidence =
+        energy.empty()
+            ? "All projections are zero, or cannot be cut into blocks."
+            : "With one head a projection is a single block, so there is nothing to tell apart.";
     return claim;
   }
   claim.effect = percentile_estimate(arma::mean(arma::vec(energy)), energy);

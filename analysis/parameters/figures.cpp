@@ -8,13 +8,8 @@
 namespace headscope {
 namespace {
 
-/// A dimension's labels as words.
-std::vector<std::string> words(const ResultsGroup& group, const std::string& dimension) {
-  return spaced(group.labels(dimension));
-}
-
 Figure counts_figure(const ResultsGroup& group) {
-  std::vector<std::string> components = words(group, "component");
+  std::vector<std::string> components = spaced(group.labels("component"));
   std::vector<double> millions =
       group.values("count").mapped([](double count) { return count / 1e6; }).values;
   const auto total = static_cast<std::uint64_t>(group.values("count").values.back());
@@ -22,23 +17,24 @@ Figure counts_figure(const ResultsGroup& group) {
   millions.pop_back();
   Series bars = Series::line("model", millions);
   bars.style = Series::Style::bars;
-  return {.name = "parameter_counts",
-          .group = group.name,
-          .title = "Where the " + grouped(total) + " parameters sit",
-          .caption =
-              "Parameters of the model by component; attention q, k, v and o are weights of "
-              "all layers, attention bias their biases. A tied unembedding counts as the "
-              "token embedding.",
-          .source = "Radford et al. 2019",
-          .content = Chart{.panels = {{"", {bars}}},
-                           .y_title = "parameters (millions)",
-                           .x_labels = components,
-                           .y_low = 0}};
+  return {
+      .name = "parameter_counts",
+      .group = group.name,
+      .title = "Where the " + grouped(total) + " parameters sit",
+      .caption =
+          "Parameters of the model by component; attention q, k, v and o are weights of all "
+          "layers, attention bias their biases. A tied unembedding counts as the token embedding.",
+      .source = "Radford et al. 2019",
+      .content = Chart{.panels = {{"", {bars}}},
+                       .y_title = "parameters (millions)",
+                       .x_labels = components,
+                       .y_low = 0}};
 }
 
 Figure costs_figure(const ResultsGroup& group) {
   const Array& macs = group.values("macs");
-  const std::vector<std::string> schemes = words(group, "scheme"), terms = words(group, "term");
+  const std::vector<std::string> schemes = spaced(group.labels("scheme")),
+                                 terms = spaced(group.labels("term"));
   const std::vector<double>& n_token = group.dimension("n_token").values;
   std::vector<ChartPanel> panels;
   for (std::size_t s = 0; s < schemes.size(); ++s) {
@@ -53,9 +49,9 @@ Figure costs_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "What attention costs, term by term",
           .caption =
-              "Multiply-accumulates of one layer of this model against the number of tokens; "
-              "for the softmax, exponentials. qk and av cost the same under every layout and "
-              "lie on one another; with h heads there are h times the exponentials of one.",
+              "Multiply-accumulates of one layer of this model against the number of tokens; for "
+              "the softmax, exponentials. qk and av cost the same under every layout and lie on "
+              "one another; with h heads there are h times the exponentials of one.",
           .source = "Vaswani et al. 2017",
           .content = Chart{.panels = std::move(panels),
                            .x_title = "tokens",
@@ -82,19 +78,18 @@ Figure block_energy_figure(const ResultsGroup& group, double n_group) {
                       {null, Series::line("weights", energy.part(p).values)},
                       {{"chance 1/h", 1 / (p == 1 || p == 2 ? n_group : n_head)}}});
   }
-  return {
-      .name = "block_energy",
-      .group = group.name,
-      .title = "Are the projections block-diagonal over heads? Block energy against chance",
-      .caption =
-          "Share of each projection's squared weights in its h diagonal blocks; h is the number "
-          "of heads, for keys and values that of groups of heads that share them. A block-diagonal "
-          "projection has 1, any other 1/h by chance; the "
-          "band is the mean and two standard deviations over permuted input rows.",
-      .source = headscope_definition,
-      .content = Chart{.panels = std::move(panels),
-                       .x_title = "layer",
-                       .y_title = "block energy (share of squared weights)"}};
+  return {.name = "block_energy",
+          .group = group.name,
+          .title = "Are the projections block-diagonal over heads? Block energy against chance",
+          .caption =
+              "Share of each projection's squared weights in its h diagonal blocks; h is the "
+              "number of heads, for keys and values that of groups of heads that share them. A "
+              "block-diagonal projection has 1, any other 1/h by chance; the band is the mean and "
+              "two standard deviations over permuted input rows.",
+          .source = headscope_definition,
+          .content = Chart{.panels = std::move(panels),
+                           .x_title = "layer",
+                           .y_title = "block energy (share of squared weights)"}};
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "headscope/parameters.hpp"
 #include "parallel.hpp"
 #include "parameters/block_energy.hpp"
-#include "parameters/claims.hpp"
 #include "parameters/cost.hpp"
 #include "report_text.hpp"
 
@@ -20,8 +19,8 @@ const AnalysisInfo parameters_info{
     .name = "parameters",
     .title = "Parameters and cost",
     .purpose =
-        "Counts parameters and multiply-accumulates, and measures whether the projections "
-        "are block-diagonal over heads.",
+        "Counts parameters and multiply-accumulates, and measures whether the projections are "
+        "block-diagonal over heads.",
     .source = "Vaswani et al. 2017; Radford et al. 2019",
 };
 
@@ -38,12 +37,11 @@ const VariableTable variables{
         "count_held", "component",
         "Parameters in the model file; fewer than count if the file holds attention weights only",
         radford_2019),
-    Declaration::count(
-        "architecture_parameters", "architecture scheme",
-        "Weights of one layer's attention, without biases: dense and single_head 4d^2, "
-        "block_diagonal_qkv 3d^2/h + d^2, block_diagonal_all 4d^2/h; without W_O the output's "
-        "part is left out (babygpt-v3, babygpt-v4: 3d^2)",
-        vaswani_2017),
+    Declaration::count("architecture_parameters", "architecture scheme",
+                       "Weights of one layer's attention, without biases: dense and single_head "
+                       "4d^2, block_diagonal_qkv 3d^2/h + d^2, block_diagonal_all 4d^2/h; without "
+                       "W_O the output's part is left out (babygpt-v3, babygpt-v4: 3d^2)",
+                       vaswani_2017),
     Declaration::count(
         "architecture_biases", "architecture",
         "Biases of one layer's attention if every projection has one, counted apart: 4d, or 3d "
@@ -55,10 +53,9 @@ const VariableTable variables{
     Declaration::count(
         "macs", "scheme term n_token",
         "Multiply-accumulates of one layer of this model: Q, K, V projections 3Td^2, QK' and AV "
-        "T^2 d each, output Td^2, with no causal saving; softmax_exponentials counts "
-        "exponentials, hT^2. dense: h heads of width d/h; single_head: one head of width d; "
-        "block-diagonal projections cost 1/h. Heads that share keys and values project fewer of "
-        "them",
+        "T^2 d each, output Td^2, with no causal saving; softmax_exponentials counts exponentials, "
+        "hT^2. dense: h heads of width d/h; single_head: one head of width d; block-diagonal "
+        "projections cost 1/h. Heads that share keys and values project fewer of them",
         vaswani_2017),
     {"block_energy", "projection layer", "1",
      "Share of the squared weights that lies in the diagonal blocks, when the projection (input x "

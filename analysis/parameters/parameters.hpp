@@ -14,4 +14,9 @@ RegisteredAnalysis parameters_analysis();
 /// block_energy. @throws Error if the results lack the group.
 std::vector<Figure> parameters_figures(const Results& results);
 
+/// Claims 1 to 4 on this model.
+/// @param group  the finished group `parameters`.
+std::vector<Claim> parameter_claims(const Model& model, const AnalysisSettings& settings,
+                                    const ResultsGroup& group);
+
 }  // namespace headscope

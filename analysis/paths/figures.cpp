@@ -24,10 +24,9 @@ const char* const path_panels =
 /// Tasks whose circuit is known, the first ones.
 std::vector<std::size_t> tasks_with_circuits(const ResultsGroup& group) {
   const Array& fewest = group.values("circuit_edges_90");
-  std::vector<std::size_t> tasks;
-  for (std::size_t task = 0; task < fewest.size() && tasks.size() < most_tasks; ++task) {
-    if (std::isfinite(fewest(task))) tasks.push_back(task);
-  }
+  std::vector<std::size_t> tasks =
+      numbers_where(fewest.size(), [&](std::size_t task) { return std::isfinite(fewest(task)); });
+  tasks.resize(std::min(tasks.size(), most_tasks));
   return tasks;
 }
 
@@ -250,9 +249,9 @@ std::optional<Figure> circuit_figure(const ResultsGroup& group, std::size_t task
           std::string(in_bands ? "Each band is a layer, the first at the bottom, with those of its "
                                  "heads that have such an edge"
                                : "Layers from left to right") +
-          ". Heads have the colour of their type, edges that of the port "
-          "that reads; an edge to keys or values that heads share runs to each of them; an edge is "
-          "as wide as the margin changes without it" +
+          ". Heads have the colour of their type, edges that of the port that reads; an edge to "
+          "keys or values that heads share runs to each of them; an edge is as wide as the margin "
+          "changes without it" +
           std::string(has_plus ? "; a plus sign marks an edge without which the margin grows."
                                : ".") +
           left_out_text(group, other_edges),
@@ -347,10 +346,9 @@ std::optional<Figure> first_order_exact_figure(const ResultsGroup& group,
       .title = "Effects of edges from gradients against exact ones",
       .caption = std::string(
                      "Each point is an edge; the edges with the largest integrated effects are "
-                     "shown. Across: the edge's effect on the margin by gradients, over all "
-                     "pairs. Up: the change of the margin when this edge alone is ablated, "
-                     "with its 95 % interval over pairs. Of the three largest, those with room are "
-                     "named.") +
+                     "shown. Across: the edge's effect on the margin by gradients, over all pairs. "
+                     "Up: the change of the margin when this edge alone is ablated, with its 95 % "
+                     "interval over pairs. Of the three largest, those with room are named.") +
                  path_panels,
       .source = "Goldowsky-Dill et al. 2023; Syed et al. 2023; Hanna et al. 2024",
       .content = Chart{.panels = std::move(panels),
@@ -393,11 +391,11 @@ std::optional<Figure> paths_composition_figure(const ResultsGroup& group) {
       .group = group.name,
       .title = "Composition in the weights against edges on tasks",
       .caption =
-          "Spearman's rank correlation, over edges from a head to a head of a later layer, "
-          "between composition measured in the weights and the size of the edge's integrated "
-          "effect on the task's margin, less the mean correlation with heads relabelled at random "
-          "within layers (0: relabelled heads). Lines: 95 % intervals, heads relabelled. Left out "
-          "are tasks that the model is not shown to do.",
+          "Spearman's rank correlation, over edges from a head to a head of a later layer, between "
+          "composition measured in the weights and the size of the edge's integrated effect on the "
+          "task's margin, less the mean correlation with heads relabelled at random within layers "
+          "(0: relabelled heads). Lines: 95 % intervals, heads relabelled. Left out are tasks that "
+          "the model is not shown to do.",
       .source = "Elhage et al. 2021; Hanna et al. 2024",
       .content = rows_chart("task", "rank correlation above chance", std::move(tasks),
                             std::move(series), {{"relabelled heads", 0}})};

@@ -129,7 +129,6 @@ std::string paths_found(const ResultsGroup& group) {
          " needs the fewest: " + circuit_sentence(group, *sparsest) + ".";
 }
 
-/// A line for each of the first tasks.
 std::vector<std::string> task_lines(const ResultsGroup& group) {
   return first_task_lines(group, "circuit_edges_90",
                           [&](std::size_t task) { return task_line(group, task); });

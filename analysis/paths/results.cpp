@@ -21,8 +21,7 @@ const char* const attribution_patching =
     "Syed et al. 2023, Attribution Patching Outperforms Automated Circuit Discovery";
 const char* const integrated_gradients =
     "Hanna et al. 2024, Have Faith in Faithfulness: Going Beyond Circuit Overlap When Finding "
-    "Model "
-    "Mechanisms";
+    "Model Mechanisms";
 const char* const circuit_discovery =
     "Conmy et al. 2023, Towards Automated Circuit Discovery; Syed et al. 2023";
 const char* const by_pairs = "pairs resampled";
@@ -107,11 +106,9 @@ const VariableTable path_variables{
      circuit_discovery, by_pairs},
     {"circuit_edges_pruned", "task", "count",
      "edges left when the circuit of circuit_edges_90 is pruned on the 1st, 3rd, 5th … of the "
-     "pairs "
-     "that --paths-pairs samples: parts of the circuit are dropped if an exact run then loses at "
-     "most a hundredth of edge_margin and "
-     "still keeps 0.9 of edge_margin; pruning ends when none of ten random parts can be dropped; "
-     "no value without circuit_edges_90",
+     "pairs that --paths-pairs samples: parts of the circuit are dropped if an exact run then "
+     "loses at most a hundredth of edge_margin and still keeps 0.9 of edge_margin; pruning ends "
+     "when none of ten random parts can be dropped; no value without circuit_edges_90",
      circuit_discovery},
     {"faithfulness_pruned", "task", "1",
      "faithfulness of the pruned circuit (circuit_edges_pruned) on the 2nd, 4th, 6th … of the "

@@ -9,7 +9,6 @@
 
 namespace headscope {
 
-/// The variables of the group `paths`.
 extern const VariableTable path_variables;
 
 /// Group `paths` from the summed statistics.
@@ -49,7 +48,6 @@ std::string strongest_between_heads(const ResultsGroup& group, std::size_t task)
 /// `L0H4 → L3H3 by keys`, from the labels of node and port.
 std::string edge_text(const std::string& node, const std::string& port);
 
-/// The part of the report about the finished group.
 Presentation paths_presentation();
 /// Some sentences for the group's section.
 std::string paths_summary(const ResultsGroup& group);

@@ -16,31 +16,6 @@ constexpr std::uint64_t order_stream = std::uint64_t{1} << 61;
 
 }  // namespace
 
-PathSums::PathSums(std::size_t task) : MarginSums(task), number_(" " + std::to_string(task)) {
-  const auto name = [&](const char* sum) { return sum + number_; };
-  embed = name("embed");
-  token = name("token");
-  z = name("z");
-  mlp = name("mlp");
-  n_token = name("n_token");
-  n_at_place = name("n_at_place");
-  first_order = name("first_order");
-  integrated = name("integrated");
-  squared_integrated = name("squared_integrated");
-  n_exact = name("n_exact");
-  change = name("change");
-  squared_change = name("squared_change");
-  kept = name("kept");
-  given = name("given");
-  pruned = name("pruned");
-  n_judged = name("n_judged");
-  pruned_margin = name("pruned_margin");
-}
-
-std::string PathSums::narrowed(int pass) const {
-  return "narrowed " + std::to_string(pass) + number_;
-}
-
 double edge_p(double n_pair, double sum, double sum_of_squares, double margin) {
   const double rounding = std::numeric_limits<float>::epsilon() * margin;
   return paired_t_p(n_pair, sum, sum_of_squares + n_pair * rounding * rounding);

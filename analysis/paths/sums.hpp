@@ -17,34 +17,33 @@ inline constexpr std::size_t n_path_order = 3;  ///< integrated, first_order, ra
 
 /// Names of the sums of a task, by its number.
 struct PathSums : MarginSums {
-  explicit PathSums(std::size_t task);
+  using MarginSums::MarginSums;
 
   // Of the first pass, over the tokens of both sides after position 0. Place: the position with
   // means by position, position 0 included; else one for all.
-  std::string embed;       ///< place x d_model
-  std::string token;       ///< d_model, token embeddings
-  std::string z;           ///< place x layer x d_z
-  std::string mlp;         ///< place x layer x d_model, without b_out
-  std::string n_token;     ///< 1
-  std::string n_at_place;  ///< place, tokens
+  std::string embed = name("embed");            ///< place x d_model
+  std::string token = name("token");            ///< d_model, token embeddings
+  std::string z = name("z");                    ///< place x layer x d_z
+  std::string mlp = name("mlp");                ///< place x layer x d_model, without b_out
+  std::string n_token = name("n_token");        ///< 1
+  std::string n_at_place = name("n_at_place");  ///< place, tokens
   // Of the second pass, as those of MarginSums; block: document_block of the pair.
-  std::string first_order, integrated;  ///< edge, nats
-  std::string squared_integrated;       ///< edge, nats squared
+  std::string first_order = name("first_order"),
+              integrated = name("integrated");                  ///< edge, nats
+  std::string squared_integrated = name("squared_integrated");  ///< edge, nats squared
   // Of the third pass, over the pairs ablated exactly.
-  std::string n_exact;         ///< block, pairs
-  std::string change;          ///< block x exact edge, nats
-  std::string squared_change;  ///< exact edge
-  std::string kept;            ///< block x order x step, margins of circuits, nats
-  std::string given;           ///< block x step, the same for the order of --paths-ordering
-  // Of the narrowing passes.
-  std::string narrowed(int pass) const;  ///< block x point, margins of circuits, nats
+  std::string n_exact = name("n_exact");                ///< block, pairs
+  std::string change = name("change");                  ///< block x exact edge, nats
+  std::string squared_change = name("squared_change");  ///< exact edge
+  std::string kept = name("kept");    ///< block x order x step, margins of circuits, nats
+  std::string given = name("given");  ///< block x step, the same for the order of --paths-ordering
+  /// Of a narrowing pass: block x point, margins of circuits, nats.
+  std::string narrowed(int pass) const { return name("narrowed " + std::to_string(pass)); }
   // Of the pruning pass.
-  std::string pruned;         ///< edge, 1 for those left
-  std::string n_judged;       ///< block, pairs that judge: half_of_pairs 1
-  std::string pruned_margin;  ///< block x {no edge, those left, all}, margins of these pairs, nats
-
- private:
-  std::string number_;
+  std::string pruned = name("pruned");      ///< edge, 1 for those left
+  std::string n_judged = name("n_judged");  ///< block, pairs that judge: half_of_pairs 1
+  std::string pruned_margin =
+      name("pruned_margin");  ///< block x {no edge, those left, all}, margins of these pairs, nats
 };
 
 /// Two-sided p-value of an edge's effect, by a t-test over pairs. The variance includes float32's

@@ -4,7 +4,6 @@
 
 #include "base/number_text.hpp"
 #include "pruning/results.hpp"
-#include "pruning/variables.hpp"
 
 namespace headscope {
 namespace {
@@ -100,8 +99,8 @@ Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
       percent(claim.effect.value) +
       " of the heads can be pruned before the loss on odd-numbered documents exceeds " +
       percent(1 + tolerance) +
-      " of the baseline. Even-numbered documents make and choose the order, the better "
-      "of two. The claim holds when the interval lies at or above " +
+      " of the baseline. Even-numbered documents make and choose the order, the better of two. The "
+      "claim holds when the interval lies at or above " +
       percent(many) + " and fails when it lies below.";
   return claim;
 }

@@ -46,8 +46,8 @@ Figure ablation_figure(const ResultsGroup& group) {
           .caption =
               "Mean loss with one head ablated minus the loss of the whole model, nats per token; "
               "kinds of ablation that differ much in size have a scale each. A dot marks a head "
-              "whose 95 % interval "
-              "includes zero. The scale is centred at zero if ablating some head lowers the loss.",
+              "whose 95 % interval includes zero. The scale is centred at zero if ablating some "
+              "head lowers the loss.",
           .source = michel,
           .content = std::move(map)};
 }
@@ -59,15 +59,14 @@ Figure all_but_one_figure(const ResultsGroup& group) {
   Heatmap map = head_map("loss increase (nats per token)", {{"", increase}});
   map.column_title = "head that stays";
   scale_from_zero(map, std::ranges::any_of(increase.values, [](double v) { return v < 0; }));
-  return {
-      .name = "michel2019_all_but_one",
-      .group = group.name,
-      .title = "Loss when a layer keeps one head",
-      .caption =
-          "Mean loss with every other head of the layer set to zero, minus the loss of the whole "
-          "model, nats per token.",
-      .source = michel,
-      .content = std::move(map)};
+  return {.name = "michel2019_all_but_one",
+          .group = group.name,
+          .title = "Loss when a layer keeps one head",
+          .caption =
+              "Mean loss with every other head of the layer set to zero, minus the loss of the "
+              "whole model, nats per token.",
+          .source = michel,
+          .content = std::move(map)};
 }
 
 /// @param to  the largest share of heads pruned.
@@ -138,22 +137,21 @@ Figure importance_figure(const ResultsGroup& group) {
                                                        .x = {least, most},
                                                        .y = {least, most},
                                                        .colour = guide_series});
-  return {
-      .name = "michel2019_importance",
-      .group = group.name,
-      .title = "First-order importance against ablation",
-      .caption =
-          "Each point is a head. Up: the measured loss increase when the head is set to zero, "
-          "with its 95 % interval. Across, left panel: the importance of Michel et al., the "
-          "mean over documents of |sum of z.g|; it has no sign and predicts no increase. "
-          "Across, right panel: signed importance, the loss increase that the gradient "
-          "predicts; on the black line the prediction is exact. ρ: Spearman's rank correlation. "
-          "The six heads furthest out are named.",
-      .source = michel,
-      .content = Chart{.panels = {absolute, prediction},
-                       .x_title = "importance (nats per token)",
-                       .y_title = "measured loss increase (nats per token)",
-                       .separate_ranges = true}};
+  return {.name = "michel2019_importance",
+          .group = group.name,
+          .title = "First-order importance against ablation",
+          .caption =
+              "Each point is a head. Up: the measured loss increase when the head is set to zero, "
+              "with its 95 % interval. Across, left panel: the importance of Michel et al., the "
+              "mean over documents of |sum of z.g|; it has no sign and predicts no increase. "
+              "Across, right panel: signed importance, the loss increase that the gradient "
+              "predicts; on the black line the prediction is exact. ρ: Spearman's rank "
+              "correlation. The six heads furthest out are named.",
+          .source = michel,
+          .content = Chart{.panels = {absolute, prediction},
+                           .x_title = "importance (nats per token)",
+                           .y_title = "measured loss increase (nats per token)",
+                           .separate_ranges = true}};
 }
 
 }  // namespace

@@ -9,9 +9,7 @@
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 #include "pruning/direct_effects.hpp"
-#include "pruning/passes/ablating_pass.hpp"
-#include "pruning/passes/averaging_pass.hpp"
-#include "pruning/passes/curve_pass.hpp"
+#include "pruning/passes/pruning_pass.hpp"
 #include "pruning/results.hpp"
 #include "random_draws.hpp"
 
@@ -60,7 +58,15 @@ class Pruning : public CorpusAnalysis {
     ablated_ = ablated_documents(sample_, options.n_document_ablated(n_document), settings_.seed);
   }
 
-  void begin_pass(int pass, const Statistics& earlier) override;
+  void begin_pass(int pass, const Statistics& earlier) override {
+    pass_.reset();
+    if (pass == 0) pass_ = averaging_pass(input());
+    if (pass == 1) pass_ = ablating_pass(input(), attribution_, earlier);
+    if (pass == 2) {
+      curves_ = curve_masks(earlier, model_.config, settings_.seed);
+      pass_ = curve_pass(input(), curves_);
+    }
+  }
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override {
     return pass_->begin_piece(piece, statistics);
@@ -72,7 +78,11 @@ class Pruning : public CorpusAnalysis {
     // The gradient and the donors.
     const auto n_donor = static_cast<double>(settings_.options<PruningOptions>().n_donor);
     if (!ablated_.contains(document)) return {.forward_passes = pass == 1 ? 2 + n_donor : 0};
-    if (pass == 2) return {.forward_passes = static_cast<double>(n_mask_)};
+    if (pass == 2) {
+      const std::size_t n_mask =
+          curves_.masks.empty() ? n_curve_order * n_curve_step : curves_.masks.size();
+      return {.forward_passes = static_cast<double>(n_mask)};
+    }
     // Every ablation of each head runs from the head's layer on.
     const double n_head_total = static_cast<double>(model_.config.n_layer * model_.config.n_head);
     return {.forward_passes = 0.5 * n_head_total * (resample_row + n_donor) + 2 + n_donor};
@@ -95,21 +105,9 @@ class Pruning : public CorpusAnalysis {
   LogitAttribution attribution_;
   std::set<Index> sample_;   // documents whose gradients are taken
   std::set<Index> ablated_;  // of those, the documents whose heads are ablated
-
-  std::size_t n_mask_ = n_curve_order * n_curve_step;  // at most, until the third pass begins
+  CurveMasks curves_;        // from the third pass on
   std::unique_ptr<CorpusPass> pass_;
 };
-
-void Pruning::begin_pass(int pass, const Statistics& earlier) {
-  pass_.reset();
-  if (pass == 0) pass_ = std::make_unique<AveragingPass>(input());
-  if (pass == 1) pass_ = std::make_unique<AblatingPass>(input(), attribution_, earlier);
-  if (pass == 2) {
-    auto curves = std::make_unique<CurvePass>(input(), earlier);
-    n_mask_ = curves->n_mask();
-    pass_ = std::move(curves);
-  }
-}
 
 std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;

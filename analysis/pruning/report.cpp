@@ -4,7 +4,6 @@
 
 #include "base/number_text.hpp"
 #include "pruning/results.hpp"
-#include "pruning/variables.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -108,8 +107,7 @@ std::string donor_line(const ResultsGroup& group) {
   const double sum = std::accumulate(increases.values.begin(), increases.values.end(), 0.0);
   return "With z of other documents (resample) the loss increases of all heads add up to " +
          number_text(sum, 3) +
-         " nats. The choice of those documents gives this sum a standard "
-         "error of " +
+         " nats. The choice of those documents gives this sum a standard error of " +
          number_text(error, 2) + " nats (" + percent(error / std::abs(sum)) + ").";
 }
 
@@ -134,10 +132,8 @@ Description description(const Results& results) {
   }
   description.model_loss =
       "its loss is " + number_text(group.scalar("loss"), 3) + " nats per token";
-  const auto d_vocab = results.attributes.find("d_vocab");
-  if (d_vocab != results.attributes.end()) {
-    description.warning =
-        loss_warning(group, static_cast<std::uint64_t>(std::get<std::int64_t>(d_vocab->second)));
+  if (const std::optional<std::int64_t> d_vocab = results.integer("d_vocab")) {
+    description.warning = loss_warning(group, static_cast<std::uint64_t>(*d_vocab));
   }
   return description;
 }

@@ -12,7 +12,6 @@
 #include "pruning/orders.hpp"
 #include "pruning/phases.hpp"
 #include "pruning/pruning.hpp"
-#include "pruning/variables.hpp"
 #include "random_draws.hpp"
 #include "report_text.hpp"
 
@@ -65,10 +64,10 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
       pruning_variables()["loss_increase"]
           .with("resampled", phases_resampled(rows))
           .with("n_donor", std::to_string(settings.options<PruningOptions>().n_donor))
-          .with("combined", is_exact ? ""
-                                     : "; exact on n_document_ablated documents and "
-                                       "predicted by the gradient on n_document_first_order, "
-                                       "combined by regression")
+          .with("combined", is_exact
+                                ? ""
+                                : "; exact on n_document_ablated documents and predicted by the "
+                                  "gradient on n_document_first_order, combined by regression")
           .with("regression", is_exact ? "" : "; Cochran 1977, Sampling Techniques, chapter 12"),
       estimates);
   add_harmless(group);
@@ -162,7 +161,6 @@ void add_importance(const DocumentRows& rows, ResultsGroup& group) {
   group.add(pruning_variables()["importance_correlation"], correlation);
 }
 
-/// Adds the loss over all documents.
 void add_loss(const Statistics& statistics, const AnalysisSettings& settings, ResultsGroup& group) {
   const Array n_document = statistics.total("n_document"), sums = statistics.total("loss");
   const Bootstrap bootstrap =

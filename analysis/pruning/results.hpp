@@ -53,9 +53,10 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
 /// @param d_vocab  tokens to guess among.
 std::string loss_warning(const ResultsGroup& group, std::uint64_t d_vocab);
 
-/// The part of the report about the finished group.
 Presentation pruning_presentation();
 
 std::vector<Figure> pruning_figures(const Results& results);
+
+const VariableTable& pruning_variables();
 
 }  // namespace headscope

@@ -1,15 +1,10 @@
-#include "pruning/variables.hpp"
-
 #include "pruning/results.hpp"
-#include "report_text.hpp"
 
 namespace headscope {
 namespace {
 
 const char* const michel_2019 = "Michel et al. 2019, Are Sixteen Heads Really Better than One?";
-
 const char* const cochran_1977 = "Cochran 1977, Sampling Techniques, chapter 12";
-
 const char* const elhage_2021 = "Elhage et al. 2021";
 
 const std::string direct_effect =
@@ -53,14 +48,11 @@ const VariableTable& pruning_variables() {
        "Cochran 1977, Sampling Techniques, sections 2.6 and 12.7"},
       {"donor_error", "layer head", "nats per token",
        "standard error of the loss increase of resample, over the ablated documents, from the "
-       "choice of the documents whose z replaces a head's; no value if a document has fewer "
-       "than two of them",
-       headscope_definition},
+       "choice of the documents whose z replaces a head's; no value if a document has fewer than "
+       "two of them"},
       {"donor_error_sum", "", "nats per token",
        "standard error of the sum over heads of the loss increase of resample, from the choice of "
-       "the "
-       "documents whose z replaces the heads'; all heads take z of the same documents",
-       headscope_definition},
+       "the documents whose z replaces the heads'; all heads take z of the same documents"},
       Declaration::count("n_interval", "ablation", "heads whose loss_increase has an interval"),
       Declaration::count("n_harmless", "ablation",
                          "heads whose interval of loss_increase does not lie above 0: ablating the "

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headscope/error.hpp"
 #include "headscope/random.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
+#include "scores/tokens.hpp"
 #include "scores/words.hpp"
 
 namespace headscope {
@@ -79,14 +79,7 @@ std::vector<Index> QuerySample::queries_of(const Piece& piece) const {
 
 void count_score_tokens(const Piece& piece, const ModelConfig& config,
                         DocumentStatistics& statistics) {
-  Array& counts = statistics.sum(token_count_name, {config.d_vocab});
-  for (const TokenId token : piece.tokens) {
-    if (token < 0 || static_cast<Index>(token) >= config.d_vocab) {
-      throw ShapeError("token ids of document " + piece.id + ": expected below " +
-                       std::to_string(config.d_vocab) + ", got " + std::to_string(token));
-    }
-    ++counts(token);
-  }
+  count_tokens(piece, statistics.sum(token_count_name, {config.d_vocab}));
   Array& traits = statistics.sum(trait_name, {n_trait});
   traits(trait_text) += piece.token_text.empty() ? 0 : 1;
   traits(trait_words) += piece.words.empty() ? 0 : 1;
@@ -136,16 +129,15 @@ std::optional<TokenId> score_first_token(const Statistics& statistics) {
   return static_cast<TokenId>(std::lround(first(0) / first(1)));
 }
 
-ScoreCollector::ScoreCollector(const Model& model, const FeatureList& features,
-                               const TokenTraits& traits, const ComputeContext& context,
-                               const Piece& piece, const PieceQueries& queries, std::size_t block,
+ScoreCollector::ScoreCollector(const ScoreContext& context, const Piece& piece,
+                               const PieceQueries& queries, std::size_t block,
                                DocumentStatistics& statistics)
-    : config_(model.config),
-      features_(features),
+    : config_(context.model.config),
+      features_(context.features),
       block_(block),
       is_odd_(piece.document % 2 == 1),
       statistics_(statistics),
-      models_(model, features, traits, context, piece, queries, block) {
+      models_(context, piece, queries, block) {
   std::vector<std::string>& kept = statistics.texts(queries_name);
   sink_name_ = sink_record_name(kept.size());
   kept.push_back(queries.packed());

@@ -43,9 +43,8 @@ std::vector<double> score_token_counts(const Statistics& statistics);
 /// the sums of z.
 class ScoreCollector : public PieceObserver {
  public:
-  /// All but the queries outlive it. @param queries  not empty.
-  ScoreCollector(const Model& model, const FeatureList& features, const TokenTraits& traits,
-                 const ComputeContext& context, const Piece& piece, const PieceQueries& queries,
+  /// @param queries  not empty.
+  ScoreCollector(const ScoreContext& context, const Piece& piece, const PieceQueries& queries,
                  std::size_t block, DocumentStatistics& statistics);
 
   bool wants_pattern(Index /*layer*/) const override { return true; }

@@ -1,10 +1,7 @@
-#include <cmath>
-
 #include "report_text.hpp"
 #include "score_model/document_estimates.hpp"
 #include "score_model/effects.hpp"
 #include "score_model/score_results.hpp"
-#include "score_model/variables.hpp"
 
 namespace headscope {
 namespace {
@@ -55,15 +52,17 @@ class EffectSums {
 
 }  // namespace
 
-void add_effects(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
+void add_effects(const Statistics& statistics, const AnalysisSettings& settings,
                  ResultsGroup& group) {
   if (!statistics.has(score_clean_name)) return;
   const EffectSums sums(statistics, group.dimension("layer").size());
   const std::vector<double> documents = statistics.total(score_effect_documents).values;
   const std::size_t n_head_total = sums.n_head_total();
-  const std::vector<Estimate> all = estimates_of_documents(
-      documents, [&](const BootstrapCounts& counts) { return sums.values(counts); }, n_bootstrap,
-      seed);
+  const auto estimates = [&](const BlockStatistic& statistic) {
+    return estimates_of_documents(documents, statistic, settings.n_bootstrap, settings.seed);
+  };
+  const std::vector<Estimate> all =
+      estimates([&](const BootstrapCounts& counts) { return sums.values(counts); });
   std::vector<Estimate> increase(n_head_total), control(n_head_total), above(n_head_total);
   std::vector<Estimate> explained(n_score_step * n_head_total);
   std::vector<bool> has_effect(n_head_total);
@@ -90,8 +89,7 @@ void add_effects(const Statistics& statistics, std::size_t n_bootstrap, std::uin
   group.add(variables["effect_explained"], explained);
   group.add(variables["effect_explained_control"], control);
   group.add(variables["effect_above_control"], above);
-  group.add(variables["effect_above_control_median"],
-            estimates_of_documents(documents, median, n_bootstrap, seed));
+  group.add(variables["effect_above_control_median"], estimates(median));
   group.add(variables["mean_replacement_increase"], increase);
   group.add(variables["effect_documents"],
             weighted_sum(documents, BootstrapCounts(documents.size(), 1)));

@@ -6,7 +6,6 @@
 #include "headscope/random.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
-#include "score_model/piece_models.hpp"
 
 namespace headscope {
 namespace {
@@ -34,17 +33,10 @@ std::string score_loss_name(Index layer) {
   return "score_loss." + std::to_string(layer);
 }
 
-ScoreEffects::ScoreEffects(const Model& model, const FeatureList& features,
-                           const TokenTraits& traits, const ScoreFits& fits,
-                           const Statistics& earlier, const ComputeContext& context,
-                           const AblationPrecision& precision)
-    : model_(model),
-      features_(features),
-      traits_(traits),
-      fits_(fits),
-      context_(context),
-      ablation_(model, context, precision) {
-  for (Index layer = 0; layer < model.config.n_layer; ++layer) {
+ScoreEffects::ScoreEffects(const ScoreContext& context, const ScoreFits& fits,
+                           const Statistics& earlier, const AblationPrecision& precision)
+    : context_(context), fits_(fits), ablation_(context.model, context.compute, precision) {
+  for (Index layer = 0; layer < context.model.config.n_layer; ++layer) {
     mean_z_.push_back(score_mean_z(earlier, layer));
   }
 }
@@ -52,19 +44,127 @@ ScoreEffects::ScoreEffects(const Model& model, const FeatureList& features,
 class ScoreEffects::Losses : public PieceObserver {
  public:
   Losses(ScoreEffects& effects, const Piece& piece, std::size_t block,
-         DocumentStatistics& statistics);
+         DocumentStatistics& statistics)
+      : effects_(effects),
+        config_(effects.context_.model.config),
+        tokens_(piece.tokens),
+        block_(block),
+        statistics_(statistics),
+        models_(effects.context_, piece, queries_of(piece, effects.context_.features), block) {
+    if (piece.index > 0 || piece.token_text.empty()) return;
+    surprise_ = &statistics.record(score_surprise_name, {config_.n_layer, config_.n_head, 3});
+    statistics.texts(score_text_name) = piece.token_text;
+  }
 
   bool wants_pattern(Index /*layer*/) const override { return true; }
-  void observe_layer(const LayerView& view) override;
-  void end(const PieceEnd& end) override;
+  void observe_layer(const LayerView& view) override {
+    effects_.ablation_.observe_layer(view);
+    replaced_.emplace_back(score_mean, view.z);
+    surprises_.assign(models_.sample().queries.size() * config_.n_head, {});
+    models_.next_layer();
+    std::vector<float> lexical;
+    for (Index first = 0; first < config_.n_head; first += n_logit_lane) {
+      replace(view, first, models_.problem(first, lexical));
+    }
+    if (surprise_ == nullptr) return;
+    for (Index head = 0; head < config_.n_head; ++head) {
+      ScoreSurprise most;
+      for (std::size_t i = 0; i < models_.sample().queries.size(); ++i) {
+        const ScoreSurprise& surprise = surprises_[i * config_.n_head + head];
+        if (surprise.divergence > most.divergence) most = surprise;
+      }
+      (*surprise_)(view.layer, head, Index{0}) = most.query;
+      (*surprise_)(view.layer, head, Index{1}) = most.key;
+      (*surprise_)(view.layer, head, Index{2}) = most.divergence;
+    }
+  }
+
+  void end(const PieceEnd& /*end*/) override {
+    const TokenLoss clean = effects_.ablation_.clean_loss(SequenceBatch::of_document(tokens_));
+    statistics_.sum(score_effect_tokens, {n_document_block})(block_) +=
+        static_cast<double>(clean.nll.size());
+    statistics_.sum(score_clean_name, {n_document_block})(block_) += clean.sum();
+    for (Index layer = 0; layer < config_.n_layer; ++layer) {
+      std::vector<HeadVariant> variants;
+      std::vector<std::pair<Index, std::size_t>> places;  // head and kind
+      for (Index head = 0; head < config_.n_head; ++head) {
+        for (std::size_t kind = 0; kind < n_score_loss; ++kind) {
+          if (kind < n_score_step && !has_model(effects_.fits_, kind, layer, head)) continue;
+          if (kind == score_control && config_.n_head == 1) continue;
+          HeadVariant variant{layer, {head}};
+          const Vector& mean = effects_.mean_z_[layer];
+          variant.z = kind == score_mean
+                          ? blas::ConstView(mean.memptr(), mean.n_elem, tokens_.size(), 0)
+                          : blas::ConstView(replaced_[layer][kind]);
+          variants.push_back(std::move(variant));
+          places.emplace_back(head, kind);
+        }
+      }
+      const std::vector<TokenLoss> losses = effects_.ablation_.losses(tokens_, variants);
+      Array& sums =
+          statistics_.sum(score_loss_name(layer), {n_document_block, config_.n_head, n_score_loss});
+      for (std::size_t i = 0; i < losses.size(); ++i) {
+        sums(block_, places[i].first, places[i].second) += losses[i].sum();
+      }
+    }
+  }
 
  private:
-  void replace(const LayerView& view, Index first, const LogitProblem& problem);
+  void replace(const LayerView& view, Index first, const LogitProblem& problem) {
+    const Index n_lane = std::min<Index>(n_logit_lane, config_.n_head - first);
+    for (std::size_t step = 0; step < n_score_step; ++step) {
+      const LaneValues theta = coefficients_of(effects_.fits_, step, view.layer, first, n_lane);
+      parallel_for(models_.sample().queries.size(), std::vector<double>(),
+                   [&](std::size_t i, std::vector<double>& attention) {
+                     replace_query(view, first, step, problem, theta, i, attention);
+                   });
+    }
+  }
+
   void replace_query(const LayerView& view, Index first, std::size_t step,
                      const LogitProblem& problem, const LaneValues& theta, std::size_t i,
-                     std::vector<double>& attention);
+                     std::vector<double>& attention) {
+    const Index query = models_.sample().queries[i].query, d_head = config_.d_head(),
+                n_head = config_.n_head;
+    const Index n_lane = std::min<Index>(n_logit_lane, n_head - first);
+    attention.resize((query + 1) * n_logit_lane);
+    model_attention(problem, theta, i, attention.data());
+    const blas::ConstView projections = view.qkv;
+    std::vector<Matrix>& replaced = replaced_[view.layer];
+    for (Index l = 0; l < n_lane; ++l) {
+      const Index head = first + l;
+      if (!has_model(effects_.fits_, step, view.layer, head)) continue;
+      mix_values(projections.rows(config_.v_row(head), d_head), attention.data() + l, query + 1,
+                 replaced[step].colptr(query) + head * d_head);
+      if (step != static_cast<std::size_t>(ScoreStep::full)) continue;
+      if (surprise_ != nullptr) {
+        find_surprise(view.pattern.slice(head), query, attention.data() + l,
+                      surprises_[i * n_head + head]);
+      }
+      // This head's model is the control of the head before it.
+      const Index of = (head + n_head - 1) % n_head;
+      const auto sink = static_cast<float>(view.pattern(0, query, of));
+      const double beyond = std::max(1 - attention[l], 1e-12);
+      const auto scale = static_cast<float>((1 - sink) / beyond);
+      const blas::ConstView of_values = projections.rows(config_.v_row(of), d_head);
+      float* const to = replaced[score_control].colptr(query) + of * d_head;
+      mix_values(of_values.cols(1, query), attention.data() + n_logit_lane + l, query, to);
+      for (Index d = 0; d < d_head; ++d) to[d] = scale * to[d] + sink * of_values.data[d];
+    }
+  }
+
   void find_surprise(const Matrix& pattern, Index query, const double* attention,
-                     ScoreSurprise& surprise) const;
+                     ScoreSurprise& surprise) const {
+    const float* const weights = pattern.colptr(query);
+    double divergence = 0;
+    Index most = 0;
+    for (Index key = 0; key <= query; ++key) {
+      const double weight = weights[key];
+      if (weight > 0) divergence += weight * std::log(weight / attention[key * n_logit_lane]);
+      if (weights[key] >= weights[most]) most = key;
+    }
+    surprise = {static_cast<double>(query), static_cast<double>(most), divergence};
+  }
 
   ScoreEffects& effects_;
   const ModelConfig& config_;
@@ -76,130 +176,6 @@ class ScoreEffects::Losses : public PieceObserver {
   std::vector<ScoreSurprise> surprises_;       // by query and head of a layer
   Array* surprise_ = nullptr;                  // of a document's first piece
 };
-
-ScoreEffects::Losses::Losses(ScoreEffects& effects, const Piece& piece, std::size_t block,
-                             DocumentStatistics& statistics)
-    : effects_(effects),
-      config_(effects.model_.config),
-      tokens_(piece.tokens),
-      block_(block),
-      statistics_(statistics),
-      models_(effects.model_, effects.features_, effects.traits_, effects.context_, piece,
-              queries_of(piece, effects.features_), block) {
-  if (piece.index > 0 || piece.token_text.empty()) return;
-  surprise_ = &statistics.record(score_surprise_name, {config_.n_layer, config_.n_head, 3});
-  statistics.texts(score_text_name) = piece.token_text;
-}
-
-void ScoreEffects::Losses::find_surprise(const Matrix& pattern, Index query,
-                                         const double* attention, ScoreSurprise& surprise) const {
-  const float* const weights = pattern.colptr(query);
-  double divergence = 0;
-  Index most = 0;
-  for (Index key = 0; key <= query; ++key) {
-    const double weight = weights[key];
-    if (weight > 0) divergence += weight * std::log(weight / attention[key * n_logit_lane]);
-    if (weights[key] >= weights[most]) most = key;
-  }
-  surprise = {static_cast<double>(query), static_cast<double>(most), divergence};
-}
-
-void ScoreEffects::Losses::replace_query(const LayerView& view, Index first, std::size_t step,
-                                         const LogitProblem& problem, const LaneValues& theta,
-                                         std::size_t i, std::vector<double>& attention) {
-  const Index query = models_.sample().queries[i].query, d_head = config_.d_head(),
-              n_head = config_.n_head;
-  const Index n_lane = std::min<Index>(n_logit_lane, n_head - first);
-  attention.resize((query + 1) * n_logit_lane);
-  model_attention(problem, theta, i, attention.data());
-  const blas::ConstView projections = view.qkv;
-  std::vector<Matrix>& replaced = replaced_[view.layer];
-  for (Index l = 0; l < n_lane; ++l) {
-    const Index head = first + l;
-    if (!has_model(effects_.fits_, step, view.layer, head)) continue;
-    mix_values(projections.rows(config_.v_row(head), d_head), attention.data() + l, query + 1,
-               replaced[step].colptr(query) + head * d_head);
-    if (step != static_cast<std::size_t>(ScoreStep::full)) continue;
-    if (surprise_ != nullptr) {
-      find_surprise(view.pattern.slice(head), query, attention.data() + l,
-                    surprises_[i * n_head + head]);
-    }
-    // This head's model is the control of the head before it.
-    const Index of = (head + n_head - 1) % n_head;
-    const auto sink = static_cast<float>(view.pattern(0, query, of));
-    const double beyond = std::max(1 - attention[l], 1e-12);
-    const auto scale = static_cast<float>((1 - sink) / beyond);
-    const blas::ConstView of_values = projections.rows(config_.v_row(of), d_head);
-    float* const to = replaced[score_control].colptr(query) + of * d_head;
-    mix_values(of_values.cols(1, query), attention.data() + n_logit_lane + l, query, to);
-    for (Index d = 0; d < d_head; ++d) to[d] = scale * to[d] + sink * of_values.data[d];
-  }
-}
-
-void ScoreEffects::Losses::replace(const LayerView& view, Index first,
-                                   const LogitProblem& problem) {
-  const Index n_lane = std::min<Index>(n_logit_lane, config_.n_head - first);
-  for (std::size_t step = 0; step < n_score_step; ++step) {
-    const LaneValues theta = coefficients_of(effects_.fits_, step, view.layer, first, n_lane);
-    parallel_for(models_.sample().queries.size(), std::vector<double>(),
-                 [&](std::size_t i, std::vector<double>& attention) {
-                   replace_query(view, first, step, problem, theta, i, attention);
-                 });
-  }
-}
-
-void ScoreEffects::Losses::observe_layer(const LayerView& view) {
-  effects_.ablation_.observe_layer(view);
-  replaced_.emplace_back(score_mean, view.z);
-  surprises_.assign(models_.sample().queries.size() * config_.n_head, {});
-  models_.next_layer();
-  std::vector<float> lexical;
-  for (Index first = 0; first < config_.n_head; first += n_logit_lane) {
-    replace(view, first, models_.problem(first, lexical));
-  }
-  if (surprise_ == nullptr) return;
-  for (Index head = 0; head < config_.n_head; ++head) {
-    ScoreSurprise most;
-    for (std::size_t i = 0; i < models_.sample().queries.size(); ++i) {
-      const ScoreSurprise& surprise = surprises_[i * config_.n_head + head];
-      if (surprise.divergence > most.divergence) most = surprise;
-    }
-    (*surprise_)(view.layer, head, Index{0}) = most.query;
-    (*surprise_)(view.layer, head, Index{1}) = most.key;
-    (*surprise_)(view.layer, head, Index{2}) = most.divergence;
-  }
-}
-
-void ScoreEffects::Losses::end(const PieceEnd& /*end*/) {
-  const TokenLoss clean = effects_.ablation_.clean_loss(SequenceBatch::of_document(tokens_));
-  statistics_.sum(score_effect_tokens, {n_document_block})(block_) +=
-      static_cast<double>(clean.nll.size());
-  statistics_.sum(score_clean_name, {n_document_block})(block_) += clean.sum();
-  for (Index layer = 0; layer < config_.n_layer; ++layer) {
-    std::vector<HeadVariant> variants;
-    std::vector<std::pair<Index, std::size_t>> places;  // head and kind
-    for (Index head = 0; head < config_.n_head; ++head) {
-      for (std::size_t kind = 0; kind < n_score_loss; ++kind) {
-        if (kind < n_score_step && !has_model(effects_.fits_, kind, layer, head)) continue;
-        if (kind == score_control && config_.n_head == 1) continue;
-        HeadVariant variant{layer, {head}};
-        const Vector& mean = effects_.mean_z_[layer];
-        variant.z = kind == score_mean
-                        ? blas::ConstView(mean.memptr(), mean.n_elem, tokens_.size(), 0)
-                        : blas::ConstView(replaced_[layer][kind]);
-        variants.push_back(std::move(variant));
-        places.emplace_back(head, kind);
-      }
-    }
-    const std::vector<TokenLoss> losses = effects_.ablation_.losses(tokens_, variants);
-    Array& sums =
-        statistics_.sum(score_loss_name(layer), {n_document_block, config_.n_head, n_score_loss});
-    for (std::size_t i = 0; i < losses.size(); ++i) {
-      sums(block_, places[i].first, places[i].second) += losses[i].sum();
-    }
-  }
-}
-
 std::unique_ptr<PieceObserver> ScoreEffects::add_losses(const Piece& piece, std::size_t block,
                                                         DocumentStatistics& statistics) {
   return std::make_unique<Losses>(*this, piece, block, statistics);

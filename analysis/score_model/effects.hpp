@@ -34,9 +34,8 @@ struct ScoreSurprise {
 /// Runs every head with its attention replaced, one at a time.
 class ScoreEffects {
  public:
-  /// All outlive it.
-  ScoreEffects(const Model& model, const FeatureList& features, const TokenTraits& traits,
-               const ScoreFits& fits, const Statistics& earlier, const ComputeContext& context,
+  /// @param fits  outlive it.
+  ScoreEffects(const ScoreContext& context, const ScoreFits& fits, const Statistics& earlier,
                const AblationPrecision& precision);
 
   /// Adds a piece's losses, and of a document's first piece the surprises and the text.
@@ -49,11 +48,8 @@ class ScoreEffects {
  private:
   class Losses;
 
-  const Model& model_;
-  const FeatureList& features_;
-  const TokenTraits& traits_;
+  const ScoreContext context_;
   const ScoreFits& fits_;
-  const ComputeContext& context_;
   HeadAblation ablation_;
   std::vector<Vector> mean_z_;  // by layer
 };

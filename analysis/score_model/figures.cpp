@@ -5,7 +5,7 @@
 #include "base/number_text.hpp"
 #include "head_figures.hpp"
 #include "report_text.hpp"
-#include "score_model/score_report.hpp"
+#include "score_model/score_results.hpp"
 
 namespace headscope {
 namespace {

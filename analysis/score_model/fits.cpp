@@ -9,6 +9,10 @@
 namespace headscope {
 namespace {
 
+std::size_t lane_place(std::size_t feature, std::size_t lane) {
+  return feature * n_logit_lane + lane;
+}
+
 /// Fits and judges the models of up to eight heads of one layer.
 class LaneFits {
  public:
@@ -22,21 +26,180 @@ class LaneFits {
         n_lane_(std::min<Index>(n_logit_lane, n_head - first)),
         fits_(fits) {}
 
-  void run(const std::vector<float>& even_lexical, const std::vector<float>& odd_lexical);
+  void run(const std::vector<float>& even_lexical, const std::vector<float>& odd_lexical) {
+    even_ = problem_of(data_.even, even_lexical);
+    odd_ = problem_of(data_.odd, odd_lexical);
+    const FeatureList& features = data_.features;
+    const auto is_of = [&](std::size_t feature, FeatureFamily family) {
+      return features.family(feature) == family;
+    };
+    using enum FeatureFamily;
+    const auto fit_step = [&](ScoreStep step, const LogitFit* start, const Takes& takes) {
+      const LaneMask mask = mask_of(takes);
+      LogitFit fitted = fit(mask, start);
+      keep_step(step, fitted, mask);
+      return fitted;
+    };
+    const LogitFit full =
+        fit_step(ScoreStep::full, nullptr, [](std::size_t, Index) { return true; });
+    keep_errors(full.theta);
+    keep_pulls(full.theta);
+    fit_step(ScoreStep::sink, nullptr, [&](std::size_t f, Index) { return is_of(f, sink); });
+    if (!labels_.empty()) {
+      fit_step(ScoreStep::label, nullptr,
+               [&](std::size_t f, Index head) { return label_takes(f, head); });
+    }
+    fit_step(ScoreStep::position, nullptr,
+             [&](std::size_t f, Index) { return is_of(f, sink) || is_of(f, position); });
+    fit_step(ScoreStep::lexical, nullptr, [&](std::size_t f, Index) {
+      return is_of(f, sink) || is_of(f, position) || is_of(f, lexical);
+    });
+    for (std::size_t i = 0; i < fits_.families.size(); ++i) {
+      const auto takes = [&](std::size_t f, Index) { return !is_of(f, fits_.families[i]); };
+      const LaneMask mask = mask_of(takes);
+      const LogitFit without = fit(mask, &full);
+      judge(fits_.model_without(i), without.theta, mask);
+      if (fits_.families[i] == lexical) keep_step(ScoreStep::features, without, mask);
+    }
+  }
 
  private:
   using Takes = std::function<bool(std::size_t feature, Index head)>;
 
-  LogitProblem problem_of(const ScoreHalf& half, const std::vector<float>& lexical) const;
-  LaneMask mask_of(const Takes& takes) const;
-  LogitFit fit(const LaneMask& mask, const LogitFit* start);
-  void keep_step(ScoreStep step, const LogitFit& fit, const LaneMask& mask);
-  void judge(std::size_t model, const LaneValues& theta, const LaneMask& mask);
-  void keep_errors(const LaneValues& theta);
-  void keep_pulls(const LaneValues& theta);
-  bool has_label(Index head) const;
-  bool label_takes(std::size_t feature, Index head) const;
-  LaneValues mean_attended(const ScoreHalf& half) const;
+  LogitProblem problem_of(const ScoreHalf& half, const std::vector<float>& lexical) const {
+    return {&half.sample, &data_.features, lexical.data(), mean_attended(half)};
+  }
+
+  LaneMask mask_of(const Takes& takes) const {
+    LaneMask mask(data_.features.size() * n_logit_lane, 0);
+    for (std::size_t f = 0; f < data_.features.size(); ++f) {
+      for (Index l = 0; l < n_lane_; ++l) mask[lane_place(f, l)] = takes(f, first_ + l) ? 1 : 0;
+    }
+    return mask;
+  }
+
+  LogitFit fit(const LaneMask& mask, const LogitFit* start) {
+    LogitFit fit = fit_logit(even_, mask, start);
+    for (const double largest : fit.largest_gradient) {
+      fits_.largest_gradient = std::max(fits_.largest_gradient, largest);
+    }
+    return fit;
+  }
+
+  void keep_step(ScoreStep step, const LogitFit& fit, const LaneMask& mask) {
+    for (std::size_t f = 0; f < data_.features.size(); ++f) {
+      for (Index l = 0; l < n_lane_; ++l) {
+        fits_.theta(static_cast<std::size_t>(step), layer_, first_ + l, f) =
+            mask[lane_place(0, l)] != 0 ? fit.theta[lane_place(f, l)] : arma::datum::nan;
+      }
+    }
+    judge(static_cast<std::size_t>(step), fit.theta, mask);
+  }
+
+  void judge(std::size_t model, const LaneValues& theta, const LaneMask& mask) {
+    const ScoreHalf& odd = data_.odd;
+    const LogPartitions partitions = log_partitions(odd_, theta);
+    const std::size_t n_head_total =
+        odd.sample.queries.empty() ? 0 : odd.sink.size() / odd.sample.queries.size();
+    for (Index l = 0; l < n_lane_; ++l) {
+      const Index head = first_ + l;
+      const bool is_model = mask[lane_place(0, l)] != 0;
+      for (std::size_t block = 0; block < n_document_block; ++block) {
+        double& all = fits_.divergence[model](block, layer_, head);
+        double& beyond = fits_.divergence_beyond[model](block, layer_, head);
+        all = beyond = is_model ? 0 : arma::datum::nan;
+        if (!is_model || odd.attended[block].size() == 0) continue;
+        all = odd.entropy[block](layer_, head, 0);
+        beyond = odd.entropy[block](layer_, head, 1);
+        for (std::size_t f = 0; f < data_.features.size(); ++f) {
+          const double score = theta[lane_place(f, l)] * odd.attended[block](layer_, head, f);
+          all -= score;
+          if (f > 0) beyond -= score;
+        }
+      }
+      if (!is_model) continue;
+      for (std::size_t i = 0; i < odd.sample.queries.size(); ++i) {
+        const std::size_t block = odd.sample.queries[i].block;
+        const double weight = 1 - odd.sink[i * n_head_total + layer_ * n_head_ + head];
+        fits_.divergence[model](block, layer_, head) += partitions.all[i * n_logit_lane + l];
+        fits_.divergence_beyond[model](block, layer_, head) +=
+            weight * partitions.beyond_sink[i * n_logit_lane + l];
+      }
+    }
+  }
+
+  // Sandwich: inverse Hessian, covariance of the blocks' gradients, inverse Hessian.
+  void keep_errors(const LaneValues& theta) {
+    const std::size_t n_feature = data_.features.size();
+    const ScoreHalf& even = data_.even;
+    const std::vector<LaneValues> expected = expected_features(even_, theta, n_document_block);
+    std::vector<arma::mat> curvature = curvature_at(even_, theta);
+    const auto n_query = static_cast<double>(even.sample.queries.size());
+    parallel_for(n_lane_, [&](std::size_t l) {
+      arma::mat spread(n_feature, n_feature, arma::fill::zeros);
+      double n_unit = 0;
+      for (std::size_t block = 0; block < n_document_block; ++block) {
+        if (even.attended[block].size() == 0) continue;
+        ++n_unit;
+        arma::vec gradient(n_feature);
+        for (std::size_t f = 0; f < n_feature; ++f) {
+          gradient(f) = expected[block][lane_place(f, l)] -
+                        even.attended[block](layer_, first_ + l, f) +
+                        even.n_query[block] * 2 * logit_penalty * theta[lane_place(f, l)];
+        }
+        spread += gradient * gradient.t();
+      }
+      curvature[l].diag() += 2 * logit_penalty;
+      const arma::mat inverse = arma::inv_sympd(curvature[l]);
+      const arma::mat covariance =
+          inverse * spread * inverse * (n_unit / (n_unit - 1) / (n_query * n_query));
+      for (std::size_t f = 0; f < n_feature; ++f) {
+        fits_.se(layer_, first_ + l, f) =
+            n_unit > 1 ? std::sqrt(std::max(0.0, covariance(f, f))) : arma::datum::nan;
+      }
+    });
+  }
+
+  void keep_pulls(const LaneValues& theta) {
+    const std::vector<LaneValues> uniform =
+        expected_features(even_, LaneValues(theta.size(), 0), n_document_block);
+    const auto n_query = static_cast<double>(data_.even.sample.queries.size());
+    for (std::size_t f = 0; f < data_.features.size(); ++f) {
+      for (Index l = 0; l < n_lane_; ++l) {
+        const std::size_t place = lane_place(f, l);
+        double mean = 0;
+        for (const LaneValues& of_block : uniform) mean += of_block[place] / n_query;
+        fits_.pull(layer_, first_ + l, f) = theta[place] * (even_.attended[place] - mean);
+      }
+    }
+  }
+
+  bool has_label(Index head) const {
+    return !labels_.empty() && !labels_[layer_ * n_head_ + head].empty();
+  }
+
+  bool label_takes(std::size_t feature, Index head) const {
+    if (!has_label(head)) return false;
+    const std::string& name = data_.features.names()[feature];
+    if (name == "sink" || name == "log_distance" || name == "distance") return true;
+    const std::vector<std::string_view> named =
+        fields::split(labels_[layer_ * n_head_ + head], ' ');
+    return std::ranges::find(named, name) != named.end();
+  }
+
+  LaneValues mean_attended(const ScoreHalf& half) const {
+    LaneValues mean(data_.features.size() * n_logit_lane, 0);
+    const auto n_query = static_cast<double>(half.sample.queries.size());
+    for (const Array& of_block : half.attended) {
+      if (of_block.size() == 0) continue;
+      for (std::size_t f = 0; f < data_.features.size(); ++f) {
+        for (Index l = 0; l < n_lane_; ++l) {
+          mean[lane_place(f, l)] += of_block(layer_, first_ + l, f) / n_query;
+        }
+      }
+    }
+    return mean;
+  }
 
   const ScoreData& data_;
   const std::vector<std::string>& labels_;
@@ -44,180 +207,6 @@ class LaneFits {
   ScoreFits& fits_;
   LogitProblem even_, odd_;
 };
-
-std::size_t lane_place(std::size_t feature, std::size_t lane) {
-  return feature * n_logit_lane + lane;
-}
-
-LaneValues LaneFits::mean_attended(const ScoreHalf& half) const {
-  LaneValues mean(data_.features.size() * n_logit_lane, 0);
-  const auto n_query = static_cast<double>(half.sample.queries.size());
-  for (const Array& of_block : half.attended) {
-    if (of_block.size() == 0) continue;
-    for (std::size_t f = 0; f < data_.features.size(); ++f) {
-      for (Index l = 0; l < n_lane_; ++l) {
-        mean[lane_place(f, l)] += of_block(layer_, first_ + l, f) / n_query;
-      }
-    }
-  }
-  return mean;
-}
-
-LogitProblem LaneFits::problem_of(const ScoreHalf& half, const std::vector<float>& lexical) const {
-  return {&half.sample, &data_.features, lexical.data(), mean_attended(half)};
-}
-
-LaneMask LaneFits::mask_of(const Takes& takes) const {
-  LaneMask mask(data_.features.size() * n_logit_lane, 0);
-  for (std::size_t f = 0; f < data_.features.size(); ++f) {
-    for (Index l = 0; l < n_lane_; ++l) mask[lane_place(f, l)] = takes(f, first_ + l) ? 1 : 0;
-  }
-  return mask;
-}
-
-LogitFit LaneFits::fit(const LaneMask& mask, const LogitFit* start) {
-  LogitFit fit = fit_logit(even_, mask, start);
-  for (const double largest : fit.largest_gradient) {
-    fits_.largest_gradient = std::max(fits_.largest_gradient, largest);
-  }
-  return fit;
-}
-
-void LaneFits::keep_step(ScoreStep step, const LogitFit& fit, const LaneMask& mask) {
-  for (std::size_t f = 0; f < data_.features.size(); ++f) {
-    for (Index l = 0; l < n_lane_; ++l) {
-      fits_.theta(static_cast<std::size_t>(step), layer_, first_ + l, f) =
-          mask[lane_place(0, l)] != 0 ? fit.theta[lane_place(f, l)] : arma::datum::nan;
-    }
-  }
-  judge(static_cast<std::size_t>(step), fit.theta, mask);
-}
-
-void LaneFits::judge(std::size_t model, const LaneValues& theta, const LaneMask& mask) {
-  const ScoreHalf& odd = data_.odd;
-  const LogPartitions partitions = log_partitions(odd_, theta);
-  const std::size_t n_head_total =
-      odd.sample.queries.empty() ? 0 : odd.sink.size() / odd.sample.queries.size();
-  for (Index l = 0; l < n_lane_; ++l) {
-    const Index head = first_ + l;
-    const bool is_model = mask[lane_place(0, l)] != 0;
-    for (std::size_t block = 0; block < n_document_block; ++block) {
-      double& all = fits_.divergence[model](block, layer_, head);
-      double& beyond = fits_.divergence_beyond[model](block, layer_, head);
-      all = beyond = is_model ? 0 : arma::datum::nan;
-      if (!is_model || odd.attended[block].size() == 0) continue;
-      all = odd.entropy[block](layer_, head, 0);
-      beyond = odd.entropy[block](layer_, head, 1);
-      for (std::size_t f = 0; f < data_.features.size(); ++f) {
-        const double score = theta[lane_place(f, l)] * odd.attended[block](layer_, head, f);
-        all -= score;
-        if (f > 0) beyond -= score;
-      }
-    }
-    if (!is_model) continue;
-    for (std::size_t i = 0; i < odd.sample.queries.size(); ++i) {
-      const std::size_t block = odd.sample.queries[i].block;
-      const double weight = 1 - odd.sink[i * n_head_total + layer_ * n_head_ + head];
-      fits_.divergence[model](block, layer_, head) += partitions.all[i * n_logit_lane + l];
-      fits_.divergence_beyond[model](block, layer_, head) +=
-          weight * partitions.beyond_sink[i * n_logit_lane + l];
-    }
-  }
-}
-
-// Sandwich: inverse Hessian, covariance of the blocks' gradients, inverse Hessian.
-void LaneFits::keep_errors(const LaneValues& theta) {
-  const std::size_t n_feature = data_.features.size();
-  const ScoreHalf& even = data_.even;
-  const std::vector<LaneValues> expected = expected_features(even_, theta, n_document_block);
-  std::vector<arma::mat> curvature = curvature_at(even_, theta);
-  const auto n_query = static_cast<double>(even.sample.queries.size());
-  parallel_for(n_lane_, [&](std::size_t l) {
-    arma::mat spread(n_feature, n_feature, arma::fill::zeros);
-    double n_unit = 0;
-    for (std::size_t block = 0; block < n_document_block; ++block) {
-      if (even.attended[block].size() == 0) continue;
-      ++n_unit;
-      arma::vec gradient(n_feature);
-      for (std::size_t f = 0; f < n_feature; ++f) {
-        gradient(f) = expected[block][lane_place(f, l)] -
-                      even.attended[block](layer_, first_ + l, f) +
-                      even.n_query[block] * 2 * logit_penalty * theta[lane_place(f, l)];
-      }
-      spread += gradient * gradient.t();
-    }
-    curvature[l].diag() += 2 * logit_penalty;
-    const arma::mat inverse = arma::inv_sympd(curvature[l]);
-    const arma::mat covariance =
-        inverse * spread * inverse * (n_unit / (n_unit - 1) / (n_query * n_query));
-    for (std::size_t f = 0; f < n_feature; ++f) {
-      fits_.se(layer_, first_ + l, f) =
-          n_unit > 1 ? std::sqrt(std::max(0.0, covariance(f, f))) : arma::datum::nan;
-    }
-  });
-}
-
-void LaneFits::keep_pulls(const LaneValues& theta) {
-  const std::vector<LaneValues> uniform =
-      expected_features(even_, LaneValues(theta.size(), 0), n_document_block);
-  const auto n_query = static_cast<double>(data_.even.sample.queries.size());
-  for (std::size_t f = 0; f < data_.features.size(); ++f) {
-    for (Index l = 0; l < n_lane_; ++l) {
-      const std::size_t place = lane_place(f, l);
-      double mean = 0;
-      for (const LaneValues& of_block : uniform) mean += of_block[place] / n_query;
-      fits_.pull(layer_, first_ + l, f) = theta[place] * (even_.attended[place] - mean);
-    }
-  }
-}
-
-bool LaneFits::has_label(Index head) const {
-  return !labels_.empty() && !labels_[layer_ * n_head_ + head].empty();
-}
-
-bool LaneFits::label_takes(std::size_t feature, Index head) const {
-  if (!has_label(head)) return false;
-  const std::string& name = data_.features.names()[feature];
-  if (name == "sink" || name == "log_distance" || name == "distance") return true;
-  const std::vector<std::string_view> named = fields::split(labels_[layer_ * n_head_ + head], ' ');
-  return std::ranges::find(named, name) != named.end();
-}
-
-void LaneFits::run(const std::vector<float>& even_lexical, const std::vector<float>& odd_lexical) {
-  even_ = problem_of(data_.even, even_lexical);
-  odd_ = problem_of(data_.odd, odd_lexical);
-  const FeatureList& features = data_.features;
-  const auto is_of = [&](std::size_t feature, FeatureFamily family) {
-    return features.family(feature) == family;
-  };
-  using enum FeatureFamily;
-  const auto fit_step = [&](ScoreStep step, const LogitFit* start, const Takes& takes) {
-    const LaneMask mask = mask_of(takes);
-    LogitFit fitted = fit(mask, start);
-    keep_step(step, fitted, mask);
-    return fitted;
-  };
-  const LogitFit full = fit_step(ScoreStep::full, nullptr, [](std::size_t, Index) { return true; });
-  keep_errors(full.theta);
-  keep_pulls(full.theta);
-  fit_step(ScoreStep::sink, nullptr, [&](std::size_t f, Index) { return is_of(f, sink); });
-  if (!labels_.empty()) {
-    fit_step(ScoreStep::label, nullptr,
-             [&](std::size_t f, Index head) { return label_takes(f, head); });
-  }
-  fit_step(ScoreStep::position, nullptr,
-           [&](std::size_t f, Index) { return is_of(f, sink) || is_of(f, position); });
-  fit_step(ScoreStep::lexical, nullptr, [&](std::size_t f, Index) {
-    return is_of(f, sink) || is_of(f, position) || is_of(f, lexical);
-  });
-  for (std::size_t i = 0; i < fits_.families.size(); ++i) {
-    const auto takes = [&](std::size_t f, Index) { return !is_of(f, fits_.families[i]); };
-    const LaneMask mask = mask_of(takes);
-    const LogitFit without = fit(mask, &full);
-    judge(fits_.model_without(i), without.theta, mask);
-    if (fits_.families[i] == lexical) keep_step(ScoreStep::features, without, mask);
-  }
-}
 
 void add_uniform(const ScoreHalf& odd, ScoreFits& fits) {
   const std::size_t n_layer = fits.uniform.shape[1], n_head = fits.uniform.shape[2];
@@ -244,12 +233,6 @@ void add_uniform(const ScoreHalf& odd, ScoreFits& fits) {
 }
 
 }  // namespace
-
-const char* score_step_name(ScoreStep step) {
-  constexpr std::array<const char*, n_score_step> names{"sink",    "label",    "position",
-                                                        "lexical", "features", "full"};
-  return names[static_cast<std::size_t>(step)];
-}
 
 ScoreFits fit_scores(const Model& model, std::optional<TokenId> first, const ScoreData& data,
                      const std::vector<std::string>& labels, const ComputeContext& context) {

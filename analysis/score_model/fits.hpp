@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ enum class ScoreStep {
   full,      ///< all
 };
 inline constexpr std::size_t n_score_step = 6;
-const char* score_step_name(ScoreStep step);
+inline constexpr std::array<const char*, n_score_step> score_step_names{
+    "sink", "label", "position", "lexical", "features", "full"};
 
 /// What the statistics hold of one half of the corpus.
 struct ScoreHalf {

@@ -6,7 +6,6 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "score_model/score_results.hpp"
-#include "score_model/variables.hpp"
 
 namespace headscope {
 namespace {
@@ -55,7 +54,6 @@ std::string signed_text(double value) {
   return (value < 0 ? "-" : "+") + number_text(std::abs(value), 2);
 }
 
-/// `a`, `a and b`, `a, b and c`.
 /// Families by which the head may attend, the largest gain first.
 std::vector<std::string> measurable_families(const ResultsGroup& group, std::size_t head,
                                              std::size_t n_head_total, Index d_model) {

@@ -41,19 +41,16 @@ std::vector<std::size_t> joint_order(const Statistics& statistics, const ModelCo
   return order;
 }
 
-JointReplacement::JointReplacement(const Model& model, const FeatureList& features,
-                                   const TokenTraits& traits, const ScoreFits& fits,
-                                   const Statistics& earlier, const ComputeContext& context)
-    : model_(model),
-      features_(features),
-      traits_(traits),
+JointReplacement::JointReplacement(const ScoreContext& context, const ScoreFits& fits,
+                                   const Statistics& earlier)
+    : context_(context),
+      config_(context.model.config),
       fits_(fits),
-      context_(context),
-      forward_(model, context) {
-  const std::vector<std::size_t> order = joint_order(earlier, model.config);
+      forward_(context.model, context.compute) {
+  const std::vector<std::size_t> order = joint_order(earlier, config_);
   place_.resize(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
-  for (Index layer = 0; layer < model.config.n_layer; ++layer) {
+  for (Index layer = 0; layer < config_.n_layer; ++layer) {
     mean_z_.push_back(score_mean_z(earlier, layer));
   }
 }
@@ -61,18 +58,17 @@ JointReplacement::JointReplacement(const Model& model, const FeatureList& featur
 bool JointReplacement::replaces(std::size_t share, Index layer, Index head) const {
   const auto count =
       static_cast<std::size_t>(joint_shares[share] * static_cast<double>(place_.size()));
-  return place_[layer * model_.config.n_head + head] < count;
+  return place_[layer * config_.n_head + head] < count;
 }
 
 void JointReplacement::replace_by_models(PieceModels& models, Index layer, const Matrix& qkv,
                                          Matrix& z) const {
   models.next_layer();
-  const ModelConfig& config = model_.config;
-  const Index d_head = config.d_head(), n_token = z.n_cols / n_replaced_share;
+  const Index d_head = config_.d_head(), n_token = z.n_cols / n_replaced_share;
   const blas::ConstView projections = qkv;
   std::vector<float> lexical;
-  for (Index first = 0; first < config.n_head; first += n_logit_lane) {
-    const Index n_lane = std::min<Index>(n_logit_lane, config.n_head - first);
+  for (Index first = 0; first < config_.n_head; first += n_logit_lane) {
+    const Index n_lane = std::min<Index>(n_logit_lane, config_.n_head - first);
     const LogitProblem problem = models.problem(first, lexical);
     const LaneValues theta = coefficients_of(fits_, joint_step, layer, first, n_lane);
     parallel_for(models.sample().queries.size(), std::vector<double>(),
@@ -82,7 +78,7 @@ void JointReplacement::replace_by_models(PieceModels& models, Index layer, const
                    model_attention(problem, theta, i, attention.data());
                    for (Index lane = 0; lane < n_lane; ++lane) {
                      const Index head = first + lane;
-                     const blas::ConstView values = projections.rows(config.v_row(head), d_head);
+                     const blas::ConstView values = projections.rows(config_.v_row(head), d_head);
                      for (std::size_t share = 1; share < joint_shares.size(); ++share) {
                        if (!replaces(share, layer, head)) continue;
                        const Index begin = (share - 1) * n_token;
@@ -95,9 +91,9 @@ void JointReplacement::replace_by_models(PieceModels& models, Index layer, const
 }
 
 void JointReplacement::replace_by_means(Index layer, Matrix& z) const {
-  const Index d_head = model_.config.d_head(), n_token = z.n_cols / n_replaced_share;
+  const Index d_head = config_.d_head(), n_token = z.n_cols / n_replaced_share;
   for (Index column = 0; column < z.n_cols; ++column) {
-    for (Index head = 0; head < model_.config.n_head; ++head) {
+    for (Index head = 0; head < config_.n_head; ++head) {
       if (!replaces(1 + column / n_token, layer, head)) continue;
       std::copy_n(mean_z_[layer].memptr() + head * d_head, d_head,
                   z.colptr(column) + head * d_head);
@@ -126,8 +122,7 @@ void JointReplacement::add_losses(const Piece& piece, std::size_t block,
   Array& sums =
       statistics.sum(joint_loss_name, {n_document_block, n_joint_replacement, joint_shares.size()});
   const double clean = forward_.loss(forward_.run(piece.tokens), piece.tokens).sum();
-  PieceModels models(model_, features_, traits_, context_, piece, queries_of(piece, features_),
-                     block);
+  PieceModels models(context_, piece, queries_of(piece, context_.features), block);
   ForwardChange by_models, by_means;
   by_models.z = [&](Index layer, const Matrix& qkv, Matrix& z) {
     replace_by_models(models, layer, qkv, z);

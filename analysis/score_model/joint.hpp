@@ -21,9 +21,8 @@ std::vector<std::size_t> joint_order(const Statistics& statistics, const ModelCo
 /// Runs documents with the first heads of the order replaced.
 class JointReplacement {
  public:
-  /// All but `earlier` outlive it.
-  JointReplacement(const Model& model, const FeatureList& features, const TokenTraits& traits,
-                   const ScoreFits& fits, const Statistics& earlier, const ComputeContext& context);
+  /// @param fits  outlive it.
+  JointReplacement(const ScoreContext& context, const ScoreFits& fits, const Statistics& earlier);
 
   /// Adds a piece's losses: one forward pass for share 0 and one for each other share and
   /// replacement, those of a replacement as sequences of one batch.
@@ -39,11 +38,9 @@ class JointReplacement {
   /// Losses of the shares above 0, summed over predicted tokens.
   std::vector<double> losses(const Piece& piece, const ForwardChange& change);
 
-  const Model& model_;
-  const FeatureList& features_;
-  const TokenTraits& traits_;
+  const ScoreContext context_;
+  const ModelConfig& config_;
   const ScoreFits& fits_;
-  const ComputeContext& context_;
   Forward forward_;
   std::vector<std::size_t> place_;  // of a head in the order
   std::vector<Vector> mean_z_;      // by layer

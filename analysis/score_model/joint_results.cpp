@@ -5,11 +5,10 @@
 #include "score_model/document_estimates.hpp"
 #include "score_model/joint.hpp"
 #include "score_model/score_results.hpp"
-#include "score_model/variables.hpp"
 
 namespace headscope {
 
-void add_joint_losses(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
+void add_joint_losses(const Statistics& statistics, const AnalysisSettings& settings,
                       ResultsGroup& group) {
   if (!statistics.has(joint_loss_name)) return;
   const Array losses = statistics.total(joint_loss_name);
@@ -25,7 +24,7 @@ void add_joint_losses(const Statistics& statistics, std::size_t n_bootstrap, std
   group.add_dimension(Dimension::numbers("share", {joint_shares.begin(), joint_shares.end()}));
   const VariableTable& variables = score_variables();
   std::vector<Estimate> joint =
-      estimates_of_documents(documents, loss_per_token, n_bootstrap, seed);
+      estimates_of_documents(documents, loss_per_token, settings.n_bootstrap, settings.seed);
   for (Estimate& loss : joint) {
     loss = within(std::move(loss), 0, std::numeric_limits<double>::infinity());
   }

@@ -112,70 +112,67 @@ class LogitObjective {
         parts_(parts_of(*problem.sample)),
         sums_(parts_.size() - 1) {}
 
-  Derivatives at_theta(const LaneValues& theta, bool with_curvature);
+  Derivatives at_theta(const LaneValues& theta, bool with_curvature) {
+    parallel_for(sums_.size(), [&](std::size_t part) { add_part(part, theta, with_curvature); });
+    const double n_query = static_cast<double>(problem_.sample->queries.size());
+    Derivatives result;
+    result.gradient.assign(theta.size(), 0);
+    for (const PartSums& sums : sums_) {
+      for (std::size_t l = 0; l < n_logit_lane; ++l) result.value[l] += sums.log_sum[l] / n_query;
+      for (std::size_t v = 0; v < theta.size(); ++v) result.gradient[v] += sums.mean[v] / n_query;
+    }
+    for (std::size_t v = 0; v < theta.size(); ++v) {
+      result.value[v % n_logit_lane] +=
+          theta[v] * (logit_penalty * theta[v] - problem_.attended[v]);
+      result.gradient[v] += 2 * logit_penalty * theta[v] - problem_.attended[v];
+    }
+    if (!with_curvature) return result;
+    result.curvature.assign(n_logit_lane, arma::mat(n_feature_, n_feature_, arma::fill::zeros));
+    parallel_for(n_logit_lane, [&](std::size_t lane) {
+      arma::mat& curvature = result.curvature[lane];
+      for (const PartSums& sums : sums_) {
+        for (std::size_t a = 0; a < n_feature_; ++a) {
+          for (std::size_t b = 0; b < n_feature_; ++b) {
+            curvature(a, b) += sums.curvature[(a * n_feature_ + b) * n_logit_lane + lane];
+          }
+        }
+      }
+      const arma::vec diagonal = curvature.diag();
+      curvature += arma::mat(curvature.t());
+      curvature.diag() = diagonal;
+      curvature /= n_query;
+    });
+    return result;
+  }
 
  private:
   struct PartSums {
     std::array<double, n_logit_lane> log_sum{};
     LaneValues mean, curvature;
   };
-  void add_part(std::size_t part, const LaneValues& theta, bool with_curvature);
+  void add_part(std::size_t part, const LaneValues& theta, bool with_curvature) {
+    PartSums& sums = sums_[part];
+    sums.log_sum = {};
+    sums.mean.assign(n_feature_ * n_logit_lane, 0);
+    if (with_curvature) sums.curvature.assign(n_feature_ * n_feature_ * n_logit_lane, 0);
+    LogitQueries queries(problem_);
+    for (std::size_t i = parts_[part]; i < parts_[part + 1]; ++i) {
+      const LogitQuery query = queries.of(i);
+      const auto log_sums = queries.attend(query, theta);
+      for (std::size_t l = 0; l < n_logit_lane; ++l) sums.log_sum[l] += log_sums[l];
+      const LaneValues& mean = queries.mean(query);
+      for (std::size_t v = 0; v < mean.size(); ++v) sums.mean[v] += mean[v];
+      if (!with_curvature) continue;
+      add_logit_curvature(query, queries.attention(), mean.data(), n_feature_,
+                          sums.curvature.data());
+    }
+  }
 
   const LogitProblem& problem_;
   std::size_t n_feature_;
   std::vector<std::size_t> parts_;
   std::vector<PartSums> sums_;
 };
-
-void LogitObjective::add_part(std::size_t part, const LaneValues& theta, bool with_curvature) {
-  PartSums& sums = sums_[part];
-  sums.log_sum = {};
-  sums.mean.assign(n_feature_ * n_logit_lane, 0);
-  if (with_curvature) sums.curvature.assign(n_feature_ * n_feature_ * n_logit_lane, 0);
-  LogitQueries queries(problem_);
-  for (std::size_t i = parts_[part]; i < parts_[part + 1]; ++i) {
-    const LogitQuery query = queries.of(i);
-    const auto log_sums = queries.attend(query, theta);
-    for (std::size_t l = 0; l < n_logit_lane; ++l) sums.log_sum[l] += log_sums[l];
-    const LaneValues& mean = queries.mean(query);
-    for (std::size_t v = 0; v < mean.size(); ++v) sums.mean[v] += mean[v];
-    if (!with_curvature) continue;
-    add_logit_curvature(query, queries.attention(), mean.data(), n_feature_, sums.curvature.data());
-  }
-}
-
-Derivatives LogitObjective::at_theta(const LaneValues& theta, bool with_curvature) {
-  parallel_for(sums_.size(), [&](std::size_t part) { add_part(part, theta, with_curvature); });
-  const double n_query = static_cast<double>(problem_.sample->queries.size());
-  Derivatives result;
-  result.gradient.assign(theta.size(), 0);
-  for (const PartSums& sums : sums_) {
-    for (std::size_t l = 0; l < n_logit_lane; ++l) result.value[l] += sums.log_sum[l] / n_query;
-    for (std::size_t v = 0; v < theta.size(); ++v) result.gradient[v] += sums.mean[v] / n_query;
-  }
-  for (std::size_t v = 0; v < theta.size(); ++v) {
-    result.value[v % n_logit_lane] += theta[v] * (logit_penalty * theta[v] - problem_.attended[v]);
-    result.gradient[v] += 2 * logit_penalty * theta[v] - problem_.attended[v];
-  }
-  if (!with_curvature) return result;
-  result.curvature.assign(n_logit_lane, arma::mat(n_feature_, n_feature_, arma::fill::zeros));
-  parallel_for(n_logit_lane, [&](std::size_t lane) {
-    arma::mat& curvature = result.curvature[lane];
-    for (const PartSums& sums : sums_) {
-      for (std::size_t a = 0; a < n_feature_; ++a) {
-        for (std::size_t b = 0; b < n_feature_; ++b) {
-          curvature(a, b) += sums.curvature[(a * n_feature_ + b) * n_logit_lane + lane];
-        }
-      }
-    }
-    const arma::vec diagonal = curvature.diag();
-    curvature += arma::mat(curvature.t());
-    curvature.diag() = diagonal;
-    curvature /= n_query;
-  });
-  return result;
-}
-
 /// Newton steps of one head by a curvature that is kept.
 class NewtonLane {
  public:

@@ -9,16 +9,16 @@ PieceQueries queries_of(const Piece& piece, const FeatureList& features) {
   return {piece, features, sampled_queries(piece.tokens.size(), piece.tokens.size(), 0, 0, 0)};
 }
 
-PieceModels::PieceModels(const Model& model, const FeatureList& features, const TokenTraits& traits,
-                         const ComputeContext& context, const Piece& piece,
+PieceModels::PieceModels(const ScoreContext& context, const Piece& piece,
                          const PieceQueries& queries, std::size_t block)
-    : model_(model), features_(features) {
-  sample_.add(queries, block, traits);
+    : context_(context) {
+  sample_.add(queries, block, context.traits);
   numbers_.add(queries.tokens);
   numbers_.complete();
   std::optional<TokenId> first;
   if (piece.has_bos) first = piece.tokens.front();
-  stream_ = std::make_unique<LexicalStream>(model, first, numbers_.tokens(), context);
+  stream_ =
+      std::make_unique<LexicalStream>(context.model, first, numbers_.tokens(), context.compute);
 }
 
 void PieceModels::next_layer() {
@@ -27,12 +27,13 @@ void PieceModels::next_layer() {
 }
 
 void PieceModels::lexical(Index first, std::vector<float>& scores) const {
-  lexical_scores(model_.config, n_layer_done_ - 1, of_layer_, numbers_, sample_, first, scores);
+  lexical_scores(context_.model.config, n_layer_done_ - 1, of_layer_, numbers_, sample_, first,
+                 scores);
 }
 
 LogitProblem PieceModels::problem(Index first, std::vector<float>& scores) const {
   lexical(first, scores);
-  return {&sample_, &features_, scores.data(), {}};
+  return {&sample_, &context_.features, scores.data(), {}};
 }
 
 std::uint64_t PieceModels::bytes(const ModelConfig& config, Index n_token) {

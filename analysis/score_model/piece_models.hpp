@@ -8,15 +8,21 @@
 /// Models of how a piece's queries attend, a layer at a time.
 namespace headscope {
 
+/// What the models of a piece's attention are made from; all of it outlives them.
+struct ScoreContext {
+  const Model& model;
+  const FeatureList& features;
+  const TokenTraits& traits;
+  const ComputeContext& compute;
+};
+
 /// The queries q >= 2 of a piece.
 PieceQueries queries_of(const Piece& piece, const FeatureList& features);
 
 /// The features of queries of a piece, and its heads' scores out of context, a layer at a time.
 class PieceModels {
  public:
-  /// All but the piece outlive it.
-  PieceModels(const Model& model, const FeatureList& features, const TokenTraits& traits,
-              const ComputeContext& context, const Piece& piece, const PieceQueries& queries,
+  PieceModels(const ScoreContext& context, const Piece& piece, const PieceQueries& queries,
               std::size_t block);
 
   const FitSample& sample() const { return sample_; }
@@ -32,8 +38,7 @@ class PieceModels {
   static std::uint64_t bytes(const ModelConfig& config, Index n_token);
 
  private:
-  const Model& model_;
-  const FeatureList& features_;
+  const ScoreContext context_;
   FitSample sample_;
   TokenNumbers numbers_;
   std::unique_ptr<LexicalStream> stream_;

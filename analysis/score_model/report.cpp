@@ -6,9 +6,7 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "report_text.hpp"
-#include "score_model/score_report.hpp"
 #include "score_model/score_results.hpp"
-#include "score_model/variables.hpp"
 
 namespace headscope {
 namespace {
@@ -101,10 +99,8 @@ std::string unexplained_line(const ResultsGroup& group) {
   const auto place = group.dimension("step").index_of("full");
   const Array explained = group.values("effect_explained").part(place);
   const Array& increase = group.values("mean_replacement_increase");
-  std::vector<Index> heads;
-  for (Index head = 0; head < explained.size(); ++head) {
-    if (explained.values[head] < 0.5) heads.push_back(head);
-  }
+  std::vector<Index> heads = numbers_where<Index>(
+      explained.size(), [&](Index head) { return explained.values[head] < 0.5; });
   if (heads.empty()) return "";
   std::ranges::stable_sort(heads, std::ranges::greater(),
                            [&](Index head) { return increase.values[head]; });
@@ -144,10 +140,9 @@ Description score_description(const Results& results) {
   Description description;
   const std::string explained = explained_sentence(group);
   if (explained.empty()) {
-    description.add(
-        "What heads attend by",
-        "No head's attention differs enough from uniform attention for a model, or there are "
-        "too few documents.");
+    description.add("What heads attend by",
+                    "No head's attention differs enough from uniform attention for a model, or "
+                    "there are too few documents.");
     return description;
   }
   description.headline.attend_by = description.found = counts_sentence(group);

@@ -7,7 +7,6 @@
 #include "headscope/resampling.hpp"
 #include "score_model/effects.hpp"
 #include "score_model/joint.hpp"
-#include "score_model/score_report.hpp"
 #include "score_model/score_results.hpp"
 #include "score_model/user_features.hpp"
 
@@ -45,17 +44,98 @@ class ScoreModel : public CorpusAnalysis {
     const auto labels = told.find("label_features");
     if (labels != told.end()) labels_ = labels->second;
   }
-  void begin_pass(int pass, const Statistics& earlier) override;
+  void begin_pass(int pass, const Statistics& earlier) override {
+    pass_ = pass;
+    if (pass == 0) return;
+    features_.emplace(features_of(earlier));
+    traits_.emplace(model_, score_token_counts(earlier));
+    if (pass < 2 || effect_documents_.single.empty()) return;
+    const ScoreFits& fitted = fits(earlier);
+    if (data_->even.sample.queries.empty()) return;
+    if (pass == 2) {
+      effects_ = std::make_unique<ScoreEffects>(context(), fitted, earlier, settings_.ablation(0));
+    } else if (!effect_documents_.joint.empty() && earlier.has(score_clean_name)) {
+      effects_.reset();
+      joint_ = std::make_unique<JointReplacement>(context(), fitted, earlier);
+    }
+  }
+
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
-                                             DocumentStatistics& statistics) override;
-  PieceCost piece_cost(int pass, std::uint64_t document) const override;
-  std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
+                                             DocumentStatistics& statistics) override {
+    if (pass_ == 0) {
+      count_score_tokens(piece, model_.config, statistics);
+      return nullptr;
+    }
+    if (pass_ == 2) return add_effects_of(piece, statistics);
+    if (pass_ == 3) {
+      add_joint_losses_of(piece, statistics);
+      return nullptr;
+    }
+    std::vector<Index> queries = queries_.queries_of(piece);
+    if (queries.empty()) return nullptr;
+    return std::make_unique<ScoreCollector>(
+        context(), piece, PieceQueries(piece, *features_, std::move(queries)),
+        document_block(piece.document, corpus_->n_document()), statistics);
+  }
+
+  PieceCost piece_cost(int pass, std::uint64_t document) const override {
+    const PieceCost none{.observes = false, .forward_passes = 0};
+    if (pass == 0) return none;
+    if (pass == 1) return queries_.has(document) ? PieceCost() : none;  // tokens out of context
+    if (pass == 2) {
+      if (!effect_documents_.single.contains(document)) return none;
+      const auto n_head_total = static_cast<double>(model_.config.n_layer * model_.config.n_head);
+      return {.forward_passes = 0.5 * n_score_loss * n_head_total};
+    }
+    if (!effect_documents_.joint.contains(document)) return none;
+    return {.observes = false,
+            .forward_passes = 2 + n_joint_replacement * (joint_shares.size() - 1.0)};
+  }
+
+  std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
+    const ScoreFits& fitted = fits(statistics);
+    ResultsGroup group = score_results(*data_, fitted, model_.config.d_model, settings_);
+    add_effects(statistics, settings_, group);
+    add_joint_losses(statistics, settings_, group);
+    add_surprises(statistics, group);
+    add_head_texts(model_.config.d_model, group);
+    return {std::move(group)};
+  }
 
  private:
   /// Fits all models, once for the statistics of the first two passes.
-  const ScoreFits& fits(const Statistics& statistics) const;
-  std::unique_ptr<PieceObserver> add_effects_of(const Piece& piece, DocumentStatistics& statistics);
-  void add_joint_losses_of(const Piece& piece, DocumentStatistics& statistics);
+  const ScoreFits& fits(const Statistics& statistics) const {
+    if (fits_ == nullptr) {
+      data_ = std::make_unique<ScoreData>(score_data(statistics, model_, features_of(statistics)));
+      fits_ = std::make_unique<ScoreFits>(
+          fit_scores(model_, score_first_token(statistics), *data_, labels_, compute_));
+      for (ScoreHalf* const half : {&data_->even, &data_->odd}) half->forget_pairs();
+    }
+    return *fits_;
+  }
+
+  std::unique_ptr<PieceObserver> add_effects_of(const Piece& piece,
+                                                DocumentStatistics& statistics) {
+    if (!effect_documents_.single.contains(piece.document) || effects_ == nullptr ||
+        piece.tokens.size() < 2) {
+      return nullptr;
+    }
+    const std::size_t block = document_block(piece.document, corpus_->n_document());
+    statistics.row(score_effect_row, {1})(0) = static_cast<double>(block);
+    if (piece.index == 0) ++statistics.sum(score_effect_documents, {n_document_block})(block);
+    return effects_->add_losses(piece, block, statistics);
+  }
+
+  void add_joint_losses_of(const Piece& piece, DocumentStatistics& statistics) {
+    if (!effect_documents_.joint.contains(piece.document) || joint_ == nullptr ||
+        piece.tokens.size() < 2) {
+      return;
+    }
+    joint_->add_losses(piece, document_block(piece.document, corpus_->n_document()), statistics);
+  }
+
+  /// After the first pass.
+  ScoreContext context() const { return {model_, *features_, *traits_, compute_}; }
   FeatureList features_of(const Statistics& statistics) const {
     return {score_traits(statistics), user_};
   }
@@ -76,105 +156,6 @@ class ScoreModel : public CorpusAnalysis {
   std::unique_ptr<ScoreEffects> effects_;    // in the third pass
   std::unique_ptr<JointReplacement> joint_;  // in the fourth
 };
-
-PieceCost ScoreModel::piece_cost(int pass, std::uint64_t document) const {
-  if (pass == 0) return {.observes = false, .forward_passes = 0};
-  if (pass == 2) {
-    if (!effect_documents_.single.contains(document)) {
-      return {.observes = false, .forward_passes = 0};
-    }
-    const auto n_head_total = static_cast<double>(model_.config.n_layer * model_.config.n_head);
-    return {.forward_passes = 0.5 * n_score_loss * n_head_total};
-  }
-  if (pass == 3) {
-    if (!effect_documents_.joint.contains(document)) {
-      return {.observes = false, .forward_passes = 0};
-    }
-    return {.observes = false,
-            .forward_passes = 2 + n_joint_replacement * (joint_shares.size() - 1.0)};
-  }
-  if (!queries_.has(document)) return {.observes = false, .forward_passes = 0};
-  return {.forward_passes = 1};  // tokens out of context
-}
-
-void ScoreModel::begin_pass(int pass, const Statistics& earlier) {
-  pass_ = pass;
-  if (pass == 0) return;
-  features_.emplace(features_of(earlier));
-  traits_.emplace(model_, score_token_counts(earlier));
-  if (pass < 2 || effect_documents_.single.empty()) return;
-  const ScoreFits& fitted = fits(earlier);
-  if (data_->even.sample.queries.empty()) return;
-  if (pass == 2) {
-    effects_ = std::make_unique<ScoreEffects>(model_, *features_, *traits_, fitted, earlier,
-                                              compute_, settings_.ablation(0));
-  } else if (!effect_documents_.joint.empty() && earlier.has(score_clean_name)) {
-    effects_.reset();
-    joint_ =
-        std::make_unique<JointReplacement>(model_, *features_, *traits_, fitted, earlier, compute_);
-  }
-}
-
-const ScoreFits& ScoreModel::fits(const Statistics& statistics) const {
-  if (fits_ == nullptr) {
-    data_ = std::make_unique<ScoreData>(score_data(statistics, model_, features_of(statistics)));
-    fits_ = std::make_unique<ScoreFits>(
-        fit_scores(model_, score_first_token(statistics), *data_, labels_, compute_));
-    for (ScoreHalf* const half : {&data_->even, &data_->odd}) half->forget_pairs();
-  }
-  return *fits_;
-}
-
-std::unique_ptr<PieceObserver> ScoreModel::begin_piece(const Piece& piece,
-                                                       DocumentStatistics& statistics) {
-  if (pass_ == 0) {
-    count_score_tokens(piece, model_.config, statistics);
-    return nullptr;
-  }
-  if (pass_ == 2) return add_effects_of(piece, statistics);
-  if (pass_ == 3) {
-    add_joint_losses_of(piece, statistics);
-    return nullptr;
-  }
-  std::vector<Index> queries = queries_.queries_of(piece);
-  if (queries.empty()) return nullptr;
-  return std::make_unique<ScoreCollector>(model_, *features_, *traits_, compute_, piece,
-                                          PieceQueries(piece, *features_, std::move(queries)),
-                                          document_block(piece.document, corpus_->n_document()),
-                                          statistics);
-}
-
-std::unique_ptr<PieceObserver> ScoreModel::add_effects_of(const Piece& piece,
-                                                          DocumentStatistics& statistics) {
-  if (!effect_documents_.single.contains(piece.document) || effects_ == nullptr ||
-      piece.tokens.size() < 2) {
-    return nullptr;
-  }
-  const std::size_t block = document_block(piece.document, corpus_->n_document());
-  statistics.row(score_effect_row, {1})(0) = static_cast<double>(block);
-  if (piece.index == 0) ++statistics.sum(score_effect_documents, {n_document_block})(block);
-  return effects_->add_losses(piece, block, statistics);
-}
-
-void ScoreModel::add_joint_losses_of(const Piece& piece, DocumentStatistics& statistics) {
-  if (!effect_documents_.joint.contains(piece.document) || joint_ == nullptr ||
-      piece.tokens.size() < 2) {
-    return;
-  }
-  joint_->add_losses(piece, document_block(piece.document, corpus_->n_document()), statistics);
-}
-
-std::vector<ResultsGroup> ScoreModel::finish(const Statistics& statistics) const {
-  const ScoreFits& fitted = fits(statistics);
-  ResultsGroup group =
-      score_results(*data_, fitted, model_.config.d_model, settings_.n_bootstrap, settings_.seed);
-  add_effects(statistics, settings_.n_bootstrap, settings_.seed, group);
-  add_joint_losses(statistics, settings_.n_bootstrap, settings_.seed, group);
-  add_surprises(statistics, group);
-  add_head_texts(model_.config.d_model, group);
-  return {std::move(group)};
-}
-
 std::uint64_t score_model_bytes(const RunShape& run) {
   const ModelConfig& config = run.config;
   const auto& options = run.settings.options<ScoreModelOptions>();

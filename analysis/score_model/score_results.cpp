@@ -4,7 +4,6 @@
 
 #include "base/number_text.hpp"
 #include "score_model/document_estimates.hpp"
-#include "score_model/variables.hpp"
 
 namespace headscope {
 namespace {
@@ -108,15 +107,13 @@ std::vector<double> families_attended_by(const std::vector<Estimate>& gains,
 }
 
 void add_dimensions(const ScoreData& data, const ScoreFits& fits, ResultsGroup& group) {
-  std::vector<std::string> steps, families;
-  for (std::size_t step = 0; step < n_score_step; ++step) {
-    steps.emplace_back(score_step_name(static_cast<ScoreStep>(step)));
-  }
+  std::vector<std::string> families;
   for (const FeatureFamily family : fits.families)
     families.emplace_back(feature_family_name(family));
   group.add_dimension(Dimension::count("layer", fits.uniform.shape[1]));
   group.add_dimension(Dimension::count("head", fits.uniform.shape[2]));
-  group.add_dimension(Dimension::labels("step", steps));
+  group.add_dimension(
+      Dimension::labels("step", {score_step_names.begin(), score_step_names.end()}));
   group.add_dimension(Dimension::labels("family", families));
   group.add_dimension(Dimension::labels("feature", data.features.names()));
 }
@@ -130,7 +127,7 @@ double least_lexical_divergence(Index d_model) {
 }
 
 ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, Index d_model,
-                           std::size_t n_bootstrap, std::uint64_t seed) {
+                           const AnalysisSettings& settings) {
   ResultsGroup group;
   group.name = "score_model";
   add_dimensions(data, fits, group);
@@ -151,7 +148,7 @@ ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, Index d
   const Deviances deviances(data, fits);
   const std::vector<Estimate> estimates = estimates_of_documents(
       data.odd.n_document, [&](const BootstrapCounts& counts) { return deviances.values(counts); },
-      n_bootstrap, seed);
+      settings.n_bootstrap, settings.seed);
   const std::size_t n_step_value = n_score_step * deviances.n_head_total();
   const auto part = [&](std::size_t first, std::size_t count) {
     return std::vector<Estimate>(estimates.begin() + static_cast<std::ptrdiff_t>(first),

@@ -21,14 +21,14 @@ double least_lexical_divergence(Index d_model);
 
 /// The group `score_model` with coefficients, deviances, gains and families.
 ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, Index d_model,
-                           std::size_t n_bootstrap, std::uint64_t seed);
+                           const AnalysisSettings& settings);
 
 /// Adds what heads keep of their effect; nothing if no document was run.
-void add_effects(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
+void add_effects(const Statistics& statistics, const AnalysisSettings& settings,
                  ResultsGroup& group);
 
 /// Adds losses with many heads replaced at once; nothing if no document was run so.
-void add_joint_losses(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
+void add_joint_losses(const Statistics& statistics, const AnalysisSettings& settings,
                       ResultsGroup& group);
 
 /// Adds where each head's attention is furthest from its model; nothing if no document was run.
@@ -39,5 +39,10 @@ std::string family_words(const std::string& family);
 
 /// Adds what each head attends by, in words, from the group's other variables.
 void add_head_texts(Index d_model, ResultsGroup& group);
+
+const VariableTable& score_variables();
+
+std::vector<Figure> score_figures(const Results& results);
+Presentation score_presentation();
 
 }  // namespace headscope

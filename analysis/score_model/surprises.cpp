@@ -4,7 +4,6 @@
 #include "base/utf8.hpp"
 #include "score_model/effects.hpp"
 #include "score_model/score_results.hpp"
-#include "score_model/variables.hpp"
 
 namespace headscope {
 namespace {
@@ -59,6 +58,13 @@ struct SurpriseText {
   std::vector<double> starts, ends;
 };
 
+/// One of a head's queries as the results have it.
+struct SurpriseRow {
+  double document = -1, query = -1, key = -1, divergence = arma::datum::nan;
+  std::string text;
+  std::vector<double> marks = std::vector<double>(4, -1);
+};
+
 }  // namespace
 
 void add_surprises(const Statistics& statistics, ResultsGroup& group) {
@@ -69,28 +75,23 @@ void add_surprises(const Statistics& statistics, ResultsGroup& group) {
   }
   const std::size_t n_layer = group.dimension("layer").size(),
                     n_head = group.dimension("head").size();
-  const Shape shape{n_layer, n_head, most_surprises};
-  Array document(shape, -1), query(shape, -1), key(shape, -1), divergence(shape, arma::datum::nan);
-  std::vector<std::string> text(element_count(shape));
-  Array places({n_layer, n_head, most_surprises, 4}, -1);
+  std::vector<SurpriseRow> rows(n_layer * n_head * most_surprises);
   for (std::size_t layer = 0; layer < n_layer; ++layer) {
     for (std::size_t head = 0; head < n_head; ++head) {
       const std::vector<FoundSurprise> found = surprises_of(statistics, documents, layer, head);
       for (std::size_t i = 0; i < found.size(); ++i) {
         const ScoreSurprise& place = found[i].place;
-        document(layer, head, i) = static_cast<double>(found[i].document);
-        query(layer, head, i) = place.query;
-        key(layer, head, i) = place.key;
-        divergence(layer, head, i) = place.divergence;
         const auto of_query = static_cast<Index>(place.query),
                    of_key = static_cast<Index>(place.key);
         const SurpriseText shown(statistics.texts(score_text_name, found[i].document), of_query,
                                  of_key);
-        text[(layer * n_head + head) * most_surprises + i] = shown.text;
-        places(layer, head, i, std::size_t{0}) = shown.start(of_query);
-        places(layer, head, i, std::size_t{1}) = shown.end(of_query);
-        places(layer, head, i, std::size_t{2}) = shown.start(of_key);
-        places(layer, head, i, std::size_t{3}) = shown.end(of_key);
+        rows[(layer * n_head + head) * most_surprises + i] = {
+            static_cast<double>(found[i].document),
+            place.query,
+            place.key,
+            place.divergence,
+            shown.text,
+            {shown.start(of_query), shown.end(of_query), shown.start(of_key), shown.end(of_key)}};
       }
     }
   }
@@ -98,12 +99,12 @@ void add_surprises(const Statistics& statistics, ResultsGroup& group) {
   group.add_dimension(
       Dimension::labels("mark", {"query_start", "query_end", "key_start", "key_end"}));
   const VariableTable& variables = score_variables();
-  group.add(variables["surprise_document"], std::move(document));
-  group.add(variables["surprise_query"], std::move(query));
-  group.add(variables["surprise_key"], std::move(key));
-  group.add(variables["surprise_divergence"], std::move(divergence));
-  group.add(variables["surprise_text"], std::move(text));
-  group.add(variables["surprise_marks"], std::move(places));
+  group.add(variables["surprise_document"], rows, &SurpriseRow::document);
+  group.add(variables["surprise_query"], rows, &SurpriseRow::query);
+  group.add(variables["surprise_key"], rows, &SurpriseRow::key);
+  group.add(variables["surprise_divergence"], rows, &SurpriseRow::divergence);
+  group.add(variables["surprise_text"], rows, &SurpriseRow::text);
+  group.add(variables["surprise_marks"], rows, &SurpriseRow::marks);
 }
 
 }  // namespace headscope

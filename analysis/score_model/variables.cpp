@@ -1,5 +1,3 @@
-#include "score_model/variables.hpp"
-
 #include "base/number_text.hpp"
 #include "score_model/features.hpp"
 #include "score_model/score_results.hpp"
@@ -17,19 +15,20 @@ std::vector<std::string> attends_by_meanings() {
   return meanings;
 }
 
-VariableTable make_score_variables() {
-  using enum Variable::Type;
-  const std::string documents =
+}  // namespace
+
+const VariableTable& score_variables() {
+  static const std::string documents =
       "odd-numbered documents resampled; fewer than 20 documents: jackknife with Student's t";
-  const std::string beyond =
+  static const std::string beyond =
       "1 - sum w KL(A'|A^') / sum w KL(A'|uniform) over sampled queries of odd-numbered documents; "
-      "A' is "
-      "the attention to all keys but the first, scaled to sum to 1, A^' the model of it, and w the "
-      "attention to these keys";
-  const std::string uniform = number_text(least_uniform, 2), weight = number_text(least_weight, 2),
-                    gain = number_text(least_family_gain, 2);
-  return {
-      {"feature_family", "feature", "1", "Family of the feature", headscope_definition, "", text},
+      "A' is the attention to all keys but the first, scaled to sum to 1, A^' the model of it, and "
+      "w the attention to these keys";
+  static const std::string uniform = number_text(least_uniform, 2),
+                           weight = number_text(least_weight, 2),
+                           gain = number_text(least_family_gain, 2);
+  static const VariableTable variables{
+      {"feature_family", "feature", "1", "Family of the feature"},
       {"coefficient", "feature layer head", "logits",
        "What one unit of the feature adds to the head's attention score, in the model with all "
        "features: modelled attention = softmax over keys of the sum of coefficient * feature; "
@@ -44,36 +43,28 @@ VariableTable make_score_variables() {
        "KL(model|uniform) + KL(uniform|model)"},
       {"deviance_explained", "step layer head", "1",
        "1 - sum KL(A|A^) / sum KL(A|uniform) over sampled queries of odd-numbered documents; A is "
-       "the "
-       "head's attention, A^ the model with the features of the step, fitted on even-numbered "
-       "documents; no "
-       "value where KL(A|uniform) is below " +
-           uniform +
-           " nats per query, and at step label for heads "
-           "without a type",
+       "the head's attention, A^ the model with the features of the step, fitted on even-numbered "
+       "documents; no value where KL(A|uniform) is below " +
+           uniform + " nats per query, and at step label for heads without a type",
        logit_source, documents},
       {"deviance_explained_beyond_sink", "step layer head", "1",
        beyond + "; no value where KL(A'|uniform) is below " + uniform +
-           " nats per query or the mean of w "
-           "below " +
-           weight,
+           " nats per query or the mean of w below " + weight,
        logit_source, documents},
       {"divergence_beyond_sink", "layer head", "nats",
        "KL(A'|uniform) per query: how far the head's attention beyond the first token is from "
-       "uniform; sampled queries of odd-numbered documents",
-       headscope_definition},
+       "uniform; sampled queries of odd-numbered documents"},
       {"family_gain", "family layer head", "1",
        "deviance_explained_beyond_sink of the model with all features minus "
        "deviance_explained_beyond_sink of a model fitted without this family of features",
        headscope_definition, documents},
       Declaration::flag(
           "attends_by", "layer head", attends_by_meanings(),
-          "The family with the largest family_gain among families whose interval of "
-          "family_gain lies above " +
+          "The family with the largest family_gain among families whose interval of family_gain "
+          "lies above " +
               gain +
-              "; none if there is no such family. lexical "
-              "only where divergence_beyond_sink is at least (0.02^2 d_model)^2 nats, "
-              "twice that of an untrained model"),
+              "; none if there is no such family. lexical only where divergence_beyond_sink is at "
+              "least (0.02^2 d_model)^2 nats, twice that of an untrained model"),
       Declaration::count("fitted_queries", "",
                          "Queries that models are fitted to, from even-numbered documents"),
       Declaration::count("judged_queries", "",
@@ -84,8 +75,7 @@ VariableTable make_score_variables() {
        "1 - (L_A^ - L) / (L_mean - L). L: loss of the unchanged model. L_A^: loss with the head's "
        "attention replaced by its model, from the third token on. L_mean: loss with the head's "
        "output replaced by its mean over tokens. On effect_documents odd-numbered documents; no "
-       "value "
-       "unless the interval of L_mean - L lies above 0",
+       "value unless the interval of L_mean - L lies above 0",
        headscope_definition, documents},
       {"effect_explained_control", "layer head", "1",
        "effect_explained with the wrong model: the attention beyond the first token comes from the "
@@ -112,8 +102,8 @@ VariableTable make_score_variables() {
                          "Documents of joint_loss; none of them is used for effect_explained"),
       {"attends_text", "layer head", "1",
        "What the head attends by, in words: families whose interval of family_gain lies above " +
-           gain + " (lexical as in attends_by), and the features with the largest coefficient_pull",
-       headscope_definition, "", text},
+           gain +
+           " (lexical as in attends_by), and the features with the largest coefficient_pull"},
       Declaration::integer(
           "surprise_document", "layer head example",
           "Document where the head's attention is furthest from its model with all features, among "
@@ -126,18 +116,11 @@ VariableTable make_score_variables() {
       {"surprise_divergence", "layer head example", "nats",
        "Kullback-Leibler divergence of the model's attention from the head's attention at this "
        "query"},
-      {"surprise_text", "layer head example", "1", "Tokens around the query", headscope_definition,
-       "", text},
+      {"surprise_text", "layer head example", "1", "Tokens around the query"},
       Declaration::integer("surprise_marks", "layer head example mark",
                            "Characters of surprise_text where query and key begin and end; -1 if "
                            "surprise_text does not contain them"),
   };
-}
-
-}  // namespace
-
-const VariableTable& score_variables() {
-  static const VariableTable variables = make_score_variables();
   return variables;
 }
 

@@ -1,7 +1,6 @@
 #include "scores/semantic.hpp"
 
 #include <cmath>
-#include <numeric>
 #include <unordered_map>
 
 #include "headscope/blas.hpp"

@@ -1,7 +1,5 @@
 #include "scores/sums.hpp"
 
-#include <cmath>
-
 #include "headscope/resampling.hpp"
 #include "headscope/results.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "base/unicode_pattern.hpp"
 #include "base/utf8.hpp"
+#include "headscope/error.hpp"
 
 namespace headscope {
 namespace {
@@ -22,6 +23,16 @@ void mark_matches(const UnicodePattern& pattern, const std::string& text, ByteCl
 }
 
 }  // namespace
+
+void count_tokens(const Piece& piece, Array& counts) {
+  for (const TokenId token : piece.tokens) {
+    if (token < 0 || static_cast<std::size_t>(token) >= counts.size()) {
+      throw ShapeError("token ids of document " + piece.id + ": expected below " +
+                       std::to_string(counts.size()) + ", got " + std::to_string(token));
+    }
+    ++counts(token);
+  }
+}
 
 std::vector<unsigned char> punctuation_tokens(const Piece& piece) {
   if (piece.token_text.empty()) return {};

@@ -3,12 +3,17 @@
 #include <optional>
 #include <vector>
 
+#include "headscope/array.hpp"
 #include "headscope/corpus.hpp"
 #include "scores/pattern.hpp"
 
 /// Scores of one head from its attention pattern and the tokens. Patterns as in
 /// scores/pattern.hpp.
 namespace headscope {
+
+/// Counts a piece's tokens. @param counts  by token id, of the vocabulary.
+/// @throws ShapeError naming the document if an id is outside the vocabulary.
+void count_tokens(const Piece& piece, Array& counts);
 
 /// 1 for each token that is only punctuation: at least one character of Unicode category P, and
 /// otherwise only white space. A character split over several tokens counts for each of them; bytes

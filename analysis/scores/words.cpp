@@ -153,12 +153,6 @@ void mark_sentences(const Piece& piece, WordStructure& words) {
 
 }  // namespace
 
-const char* coreference_rule_name(CoreferenceRule rule) {
-  constexpr std::array<const char*, n_coreference_rule> names{"nearest", "completed_last",
-                                                              "same_form", "agreement"};
-  return names[static_cast<std::size_t>(rule)];
-}
-
 Index word_class_of(const std::string& upos) {
   const auto found = std::ranges::find(word_classes, upos, &WordClass::name);
   return found == word_classes.end() ? no_position

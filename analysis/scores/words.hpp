@@ -59,7 +59,8 @@ struct Arc {
 /// the same number, none given being a value of its own, else the nearest.
 enum class CoreferenceRule { nearest, completed_last, same_form, agreement };
 inline constexpr std::size_t n_coreference_rule = 4;
-const char* coreference_rule_name(CoreferenceRule rule);
+inline constexpr std::array<const char*, n_coreference_rule> coreference_rule_names{
+    "nearest", "completed_last", "same_form", "agreement"};
 
 /// Gender and number of a word: its UD features, else those of an English pronoun's form; empty
 /// where neither says.

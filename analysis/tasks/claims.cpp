@@ -138,10 +138,9 @@ std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& 
   claim.effect = percentile_estimate(effect, std::move(samples));
   claim.verdict = verdict_of(claim.effect, Side::above, 0);
   const auto looking = [&](const TaskOfRelation& task) {
-    std::vector<Index> heads;
-    for (Index head_index = 0; head_index < task.attends_along_relation.size(); ++head_index) {
-      if (task.attends_along_relation[head_index]) heads.push_back(head_index);
-    }
+    const std::vector<bool>& attends = task.attends_along_relation;
+    const std::vector<Index> heads =
+        numbers_where<Index>(attends.size(), [&](Index head_index) { return attends[head_index]; });
     return spaced(task.task) + ": " + (heads.empty() ? "none" : head_list(heads, n_head));
   };
   claim.evidence =

@@ -24,13 +24,9 @@ std::string head_name(const ResultsGroup& group, std::size_t head_index) {
 /// Tasks that the model is shown to do and of which some head loses margin by both ablations.
 std::vector<std::size_t> tasks_with_heads(const ResultsGroup& group) {
   const Array& least = group.values("share_lost_least");
-  std::vector<std::size_t> found;
-  for (std::size_t task = 0; task < least.shape[0]; ++task) {
-    if (std::ranges::any_of(least.part(task).values, [](double value) { return value > 0; })) {
-      found.push_back(task);
-    }
-  }
-  return found;
+  return numbers_where(least.shape[0], [&](std::size_t task) {
+    return std::ranges::any_of(least.part(task).values, [](double value) { return value > 0; });
+  });
 }
 
 /// Those with a panel of their own.

@@ -36,13 +36,10 @@ constexpr const char* what_self_repair =
 std::vector<Index> heads_with_repair(const ResultsGroup& group, std::size_t task) {
   const Array change = group.values("backup_change").part(task),
               repair = group.values("self_repair").part(task);
-  std::vector<Index> heads;
-  for (Index unit = 0; unit < change.shape[0]; ++unit) {
+  std::vector<Index> heads = numbers_where<Index>(change.shape[0], [&](Index unit) {
     const std::vector<double> of_unit = change.part(unit).values;
-    if (std::ranges::any_of(of_unit, [](double value) { return !std::isnan(value); })) {
-      heads.push_back(unit);
-    }
-  }
+    return std::ranges::any_of(of_unit, [](double value) { return !std::isnan(value); });
+  });
   std::ranges::stable_sort(heads, std::greater(), [&](Index unit) { return repair.values[unit]; });
   return heads;
 }
@@ -75,7 +72,6 @@ std::vector<std::string> repair_lines(const ResultsGroup& group) {
   return lines;
 }
 
-/// A line for each of the first tasks.
 std::vector<std::string> task_lines(const ResultsGroup& group) {
   return first_task_lines(group, "share_lost", [&](std::size_t task) {
     return task_text(group, task) + ": " + needed_text(group, task) + ".";

@@ -7,7 +7,6 @@
 #include "base/number_text.hpp"
 #include "report_text.hpp"
 #include "task_margins.hpp"
-#include "tasks/values.hpp"
 
 namespace headscope {
 namespace {
@@ -103,16 +102,13 @@ class ResultsBuilder {
       : tasks_(tasks), values_(values), config_(config), group_(group) {}
 
   void add_tasks() {
-    group_.add(task_variables["n_pair"], values_,
-               [](const auto& task) { return task.means.n_pair; });
-    group_.add(task_variables["n_same"], tasks_, &Task::n_same);
-    group_.add(task_variables["n_too_long"], tasks_, &Task::n_too_long);
-    group_.add(task_variables["n_pair_direct"], values_, &TaskValues::n_pair_direct);
-    group_.add(task_variables["relation"], tasks_, &Task::relation);
-    group_.add(task_variables["accuracy"], values_,
-               [](const auto& task) { return task.means.accuracy; });
-    group_.add(task_variables["margin"], values_,
-               [](const auto& task) { return task.means.margin; });
+    add("n_pair", values_, [](const auto& task) { return task.means.n_pair; });
+    add("n_same", tasks_, &Task::n_same);
+    add("n_too_long", tasks_, &Task::n_too_long);
+    add("n_pair_direct", values_, &TaskValues::n_pair_direct);
+    add("relation", tasks_, &Task::relation);
+    add("accuracy", values_, [](const auto& task) { return task.means.accuracy; });
+    add("margin", values_, [](const auto& task) { return task.means.margin; });
   }
 
   void add_changes() {
@@ -131,24 +127,24 @@ class ResultsBuilder {
       p.insert(p.end(), of_ablation.begin(), of_ablation.end());
       q.insert(q.end(), adjusted.begin(), adjusted.end());
     }
-    group_.add(task_variables["margin_change"], change);
-    group_.add(task_variables["margin_change_p"], p);
-    group_.add(task_variables["margin_change_q"], q);
-    group_.add(task_variables["accuracy_change"], correct);
+    add("margin_change", change);
+    add("margin_change_p", p);
+    add("margin_change_q", q);
+    add("accuracy_change", correct);
     add_share_lost();
   }
 
   void add_predictions() {
-    group_.add(task_variables["margin_change_first_order"], values_, &TaskValues::first_order);
-    group_.add(task_variables["first_order_correlation"], values_, [&](const TaskValues& task) {
-      return spearman(task.first_order, zero_change(task));
-    });
-    group_.add(task_variables["direct_effect"], values_, &TaskValues::direct_effect);
-    group_.add(task_variables["self_repair"], values_, &TaskValues::self_repair);
+    add("margin_change_first_order", values_, &TaskValues::first_order);
+    add("first_order_correlation", values_,
+        [&](const TaskValues& task) { return spearman(task.first_order, zero_change(task)); });
+    add("direct_effect", values_, &TaskValues::direct_effect);
+    add("self_repair", values_, &TaskValues::self_repair);
     add_backups();
   }
 
  private:
+  void add(const char* name, const auto&... values) { group_.add(task_variables[name], values...); }
   std::size_t n_head_total() const { return config_.n_layer * config_.n_head; }
 
   std::vector<double> zero_change(const TaskValues& task) const {
@@ -181,10 +177,10 @@ class ResultsBuilder {
             std::min(share(0, task, layer, head), share(1, task, layer, head));
       }
     }
-    group_.add(task_variables["share_lost"], share);
-    group_.add(task_variables["share_lost_least"], least);
-    group_.add(task_variables["has_margin"], has_margin);
-    group_.add(task_variables["needed_from"], std::vector<double>(tasks_.size(), needed_share));
+    add("share_lost", share);
+    add("share_lost_least", least);
+    add("has_margin", has_margin);
+    add("needed_from", std::vector<double>(tasks_.size(), needed_share));
   }
 
   void add_backups() {
@@ -201,8 +197,8 @@ class ResultsBuilder {
         q[place] = values.backup_q[i];
       }
     }
-    group_.add(task_variables["backup_change"], change);
-    group_.add(task_variables["backup_change_q"], q);
+    add("backup_change", change);
+    add("backup_change_q", q);
   }
 
   const std::vector<Task>& tasks_;
@@ -216,10 +212,9 @@ class ResultsBuilder {
 std::vector<Index> backup_heads(const ResultsGroup& group, std::size_t task, Index unit) {
   const Array change = group.values("backup_change").part(task).part(unit),
               q = group.values("backup_change_q").part(task).part(unit);
-  std::vector<Index> heads;
-  for (Index head_index = 0; head_index < change.size(); ++head_index) {
-    if (change(head_index) > 0 && q(head_index) < significant_q) heads.push_back(head_index);
-  }
+  std::vector<Index> heads = numbers_where<Index>(change.size(), [&](Index head_index) {
+    return change(head_index) > 0 && q(head_index) < significant_q;
+  });
   std::ranges::stable_sort(heads, std::greater(),
                            [&](Index head_index) { return change(head_index); });
   return heads;

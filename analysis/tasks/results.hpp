@@ -9,7 +9,6 @@
 
 namespace headscope {
 
-/// The variables of the group `tasks`.
 extern const VariableTable task_variables;
 
 inline constexpr std::size_t n_task_ablation = 2;  ///< zero, mean
@@ -19,24 +18,27 @@ inline constexpr std::size_t most_repaired = 10;
 
 /// Names of the sums of a task, by its number.
 struct TaskSums : MarginSums {
-  explicit TaskSums(std::size_t task);
+  using MarginSums::MarginSums;
 
   // Of the first pass.
-  std::string z;        ///< layer x d_z, over the tokens of both sides after position 0
-  std::string n_token;  ///< 1, tokens of z
+  std::string z = name("z");  ///< layer x d_z, over the tokens of both sides after position 0
+  std::string n_token = name("n_token");  ///< 1, tokens of z
   // Of the second pass, as those of MarginSums.
-  std::string margin_change;  ///< block x ablation x layer x head, nats
+  std::string margin_change = name("margin_change");  ///< block x ablation x layer x head, nats
   // Over all pairs.
-  std::string squared_change;  ///< ablation x layer x head, of the pairs' margin changes
-  std::string correct_change;  ///< ablation x layer x head, change of pairs with margin > 0
-  std::string first_order;     ///< layer x head, nats
+  std::string squared_change =
+      name("squared_change");  ///< ablation x layer x head, of the pairs' margin changes
+  std::string correct_change =
+      name("correct_change");  ///< ablation x layer x head, change of pairs with margin > 0
+  std::string first_order = name("first_order");  ///< layer x head, nats
   // Over the pairs with a direct effect.
-  std::string n_direct_effect;    ///< block, pairs
-  std::string direct_effect;      ///< block x layer x head, logits
-  std::string difference_change;  ///< block x layer x head, of the same logits by zero ablation
+  std::string n_direct_effect = name("n_direct_effect");  ///< block, pairs
+  std::string direct_effect = name("direct_effect");      ///< block x layer x head, logits
+  std::string difference_change =
+      name("difference_change");  ///< block x layer x head, of the same logits by zero ablation
   // Of the third pass, over the same pairs; repaired: place in repaired_heads.
-  std::string backup_change;   ///< block x repaired x head_index, logits
-  std::string squared_backup;  ///< repaired x head_index
+  std::string backup_change = name("backup_change");    ///< block x repaired x head_index, logits
+  std::string squared_backup = name("squared_backup");  ///< repaired x head_index
 };
 
 /// The heads of a task whose ablation later heads make up for, by unit = layer * n_head + head: the
@@ -51,7 +53,6 @@ std::vector<Index> repaired_heads(const Statistics& statistics, std::size_t task
 ResultsGroup tasks_results(const Statistics& statistics, const std::vector<Task>& tasks,
                            const ModelConfig& config, const AnalysisSettings& settings);
 
-/// The part of the report about the finished group.
 Presentation tasks_presentation();
 /// One sentence for the group's section.
 std::string tasks_summary(const ResultsGroup& group);
@@ -73,5 +74,21 @@ std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& 
                                       const AnalysisSettings& settings);
 
 std::vector<Figure> tasks_figures(const Results& results);
+
+/// One task's values; heads are ablation x layer x head or layer x head.
+struct TaskValues {
+  TaskMeans means;
+  double n_pair_direct = 0;
+  std::vector<Estimate> change;  ///< of the margin
+  std::vector<double> p, correct_change, first_order;
+  std::vector<Estimate> direct_effect, self_repair;
+  std::vector<Index> repaired;   ///< units
+  std::vector<Estimate> backup;  ///< repaired x unit; no value of earlier and the same layer
+  std::vector<double> backup_q;  ///< the same
+};
+
+/// A task's values from the summed statistics; without pairs they are NaN.
+TaskValues task_values(const Statistics& statistics, std::size_t task, const ModelConfig& config,
+                       const AnalysisSettings& settings);
 
 }  // namespace headscope

@@ -1,7 +1,7 @@
-#include "tasks/values.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "tasks/results.hpp"
 
 namespace headscope {
 namespace {
@@ -66,21 +66,6 @@ void add_backups(const Statistics& statistics, const TaskSums& names, Index n_he
 }
 
 }  // namespace
-
-TaskSums::TaskSums(std::size_t task) : MarginSums(task) {
-  const auto name = [&](const char* sum) { return sum + std::string(" ") + std::to_string(task); };
-  z = name("z");
-  n_token = name("n_token");
-  margin_change = name("margin_change");
-  squared_change = name("squared_change");
-  correct_change = name("correct_change");
-  first_order = name("first_order");
-  n_direct_effect = name("n_direct_effect");
-  direct_effect = name("direct_effect");
-  difference_change = name("difference_change");
-  backup_change = name("backup_change");
-  squared_backup = name("squared_backup");
-}
 
 std::vector<Index> repaired_heads(const Statistics& statistics, std::size_t task,
                                   const ModelConfig& config, const AnalysisSettings& settings) {

@@ -7,7 +7,6 @@
 #include <numbers>
 
 #include "circuits/circuits.hpp"
-#include "circuits/claims.hpp"
 #include "circuits/composition.hpp"
 #include "circuits/measures.hpp"
 #include "circuits/position.hpp"

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "classification/headline.hpp"
+#include "classification/results.hpp"
 #include "headscope/results.hpp"
 
 namespace headscope {

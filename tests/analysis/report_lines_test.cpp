@@ -4,8 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "circuits/claims.hpp"
-#include "classification/relation_text.hpp"
+#include "circuits/circuits.hpp"
 #include "classification/results.hpp"
 #include "correlation/results.hpp"
 #include "pruning/results.hpp"

@@ -3,10 +3,9 @@
 
 #include <map>
 
+#include "headscope/figure.hpp"
 #include "headscope/results.hpp"
-#include "score_model/score_report.hpp"
 #include "score_model/score_results.hpp"
-#include "score_model/variables.hpp"
 
 namespace headscope {
 namespace {

@@ -1,6 +1,7 @@
 #include "classification/examples/examples.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/label_text.hpp"
@@ -150,11 +151,13 @@ class Excerpt {
   std::vector<bool> joins_;  // the token goes on with the word of the token before
 };
 
-/// The variables of the group, a row per example.
-struct ExampleRows {
-  std::vector<double> layer, head, document, found;
-  std::vector<double> starts[3], ends[3];  // of query, target and attended
-  std::vector<std::string> type, about, text, attended;
+/// The variables of the group for one example.
+struct ExampleRow {
+  Index layer, head;
+  std::uint64_t document;
+  bool found;
+  std::string type, about, text, attended;
+  std::array<double, 3> starts, ends;  // of query, target and attended
 };
 
 /// A case of a document with the target to show.
@@ -180,7 +183,7 @@ class ExampleChooser {
     }
   }
 
-  ExampleRows choose() {
+  std::vector<ExampleRow> choose() {
     const Array& is_type = group_.values("type");
     for (Index head_index = 0; head_index < n_layer_ * n_head_; ++head_index) {
       for (Index type = 0; type < types_.size(); ++type) {
@@ -252,20 +255,25 @@ class ExampleChooser {
     const auto& also_shown = types_[type].examples.also_shown;
     const Index beside = also_shown ? also_shown(shown.target) : no_position;
     const Excerpt excerpt(*shown.example, query, {shown.target, shown.attended, beside});
-    rows_.layer.push_back(static_cast<double>(head.layer));
-    rows_.head.push_back(static_cast<double>(head.head));
-    rows_.document.push_back(static_cast<double>(shown.document));
-    rows_.found.push_back(shown.found ? 1 : 0);
-    rows_.type.push_back(types_[type].name);
-    rows_.about.push_back(group_.texts("type_about")[type * n_layer_ * n_head_ + head_index]);
-    rows_.text.push_back(excerpt.text());
+    ExampleRow& row = rows_.emplace_back(
+        ExampleRow{head.layer,
+                   head.head,
+                   shown.document,
+                   shown.found,
+                   types_[type].name,
+                   group_.texts("type_about")[type * n_layer_ * n_head_ + head_index],
+                   excerpt.text(),
+                   "",
+                   {},
+                   {}});
+    if (shown.attended != no_position) {
+      row.attended = one_line(shown.example->token_text[shown.attended]);
+    }
     const Index tokens[] = {query, shown.target, shown.attended};
     for (std::size_t i = 0; i < 3; ++i) {
-      rows_.starts[i].push_back(excerpt.start(tokens[i]));
-      rows_.ends[i].push_back(excerpt.end(tokens[i], shown.found_in->word != no_position));
+      row.starts[i] = excerpt.start(tokens[i]);
+      row.ends[i] = excerpt.end(tokens[i], shown.found_in->word != no_position);
     }
-    rows_.attended.push_back(
-        shown.attended == no_position ? "" : one_line(shown.example->token_text[shown.attended]));
   }
 
   const HeadTypeList& types_;
@@ -273,7 +281,7 @@ class ExampleChooser {
   const ResultsGroup& group_;
   Index n_layer_ = 0, n_head_ = 0;
   std::map<std::uint64_t, ExampleDocument> documents_;
-  ExampleRows rows_;
+  std::vector<ExampleRow> rows_;
 };
 
 }  // namespace
@@ -354,32 +362,31 @@ void keep_example(const ExampleDocument& example, DocumentStatistics& statistics
 
 std::optional<ResultsGroup> examples_group(const HeadTypeList& types, const Statistics& statistics,
                                            const ResultsGroup& group) {
-  ExampleRows rows = ExampleChooser(types, statistics, group).choose();
-  const std::size_t n = rows.text.size();
-  if (n == 0) return std::nullopt;
+  const std::vector<ExampleRow> rows = ExampleChooser(types, statistics, group).choose();
+  if (rows.empty()) return std::nullopt;
   ResultsGroup examples;
   examples.name = group.name + "/examples";
   examples.title = "Examples of what heads do";
   examples.summary =
       "For each head: places in the first odd-numbered documents where the head attends most to "
       "what its type seeks, and one place where it does not.";
-  examples.add_dimension(Dimension::count("example", n));
-  const auto add = [&](const std::string& name, auto values) {
-    examples.add(example_variables[name], std::move(values));
+  examples.add_dimension(Dimension::count("example", rows.size()));
+  const auto add = [&](const std::string& name, auto of_row) {
+    examples.add(example_variables[name], rows, of_row);
   };
-  add("layer", std::move(rows.layer));
-  add("head", std::move(rows.head));
-  add("type", std::move(rows.type));
-  add("about", std::move(rows.about));
-  add("document", std::move(rows.document));
-  add("text", std::move(rows.text));
+  add("layer", &ExampleRow::layer);
+  add("head", &ExampleRow::head);
+  add("type", &ExampleRow::type);
+  add("about", &ExampleRow::about);
+  add("document", &ExampleRow::document);
+  add("text", &ExampleRow::text);
   const std::string places[] = {"query", "target", "attended"};
   for (std::size_t i = 0; i < 3; ++i) {
-    add(places[i] + "_start", std::move(rows.starts[i]));
-    add(places[i] + "_end", std::move(rows.ends[i]));
+    add(places[i] + "_start", [i](const ExampleRow& row) { return row.starts[i]; });
+    add(places[i] + "_end", [i](const ExampleRow& row) { return row.ends[i]; });
   }
-  add("attended", std::move(rows.attended));
-  add("found", std::move(rows.found));
+  add("attended", &ExampleRow::attended);
+  add("found", &ExampleRow::found);
   return examples;
 }
 

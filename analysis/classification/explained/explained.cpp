@@ -167,8 +167,37 @@ class Explanation::Losses : public PieceObserver {
         values_(explanation.model_.config.n_layer),
         z_(explanation.model_.config.n_layer) {}
 
-  void observe_layer(const LayerView& view) override;
-  void end(const PieceEnd& end) override;
+  void observe_layer(const LayerView& view) override {
+    explanation_.ablation_->observe_layer(view);
+    if (!explanation_.has_label(view.layer)) return;
+    values_[view.layer] = view.qkv.tail_rows(explanation_.model_.config.d_kv());
+    z_[view.layer] = view.z;
+  }
+
+  void end(const PieceEnd& /*end*/) override {
+    const TokenLoss clean = explanation_.ablation_->clean_loss(SequenceBatch::of_document(tokens_));
+    statistics_.sum(explained_token_count, {n_block})(block_) +=
+        static_cast<double>(clean.nll.size());
+    for (Index layer = 0; layer < explanation_.model_.config.n_layer; ++layer) {
+      const std::vector<Variant> variants = variants_of(layer);
+      if (variants.empty()) continue;
+      std::map<Index, double> mean;  // by head
+      const std::vector<TokenLoss> all = losses(layer, variants);
+      for (std::size_t i = 0; i < variants.size(); ++i) {
+        if (variants[i].label == nullptr) mean[variants[i].head] = all[i].sum();
+      }
+      for (std::size_t i = 0; i < variants.size(); ++i) {
+        if (variants[i].label == nullptr) continue;
+        const Label& label = *variants[i].label;
+        Array& sums = statistics_.sum(explained_loss_name(label.type, label.head_index),
+                                      {n_block, n_explained_loss});
+        sums(block_, variants[i].loss) += all[i].sum();
+        if (variants[i].loss != explained_label) continue;  // once for each label
+        sums(block_, explained_clean) += clean.sum();
+        sums(block_, explained_mean) += mean.at(variants[i].head);
+      }
+    }
+  }
 
  private:
   /// One replacement of a head's z: by its mean, or by that of another attention, which the loss
@@ -180,8 +209,64 @@ class Explanation::Losses : public PieceObserver {
     const PlaceKeys* keys = nullptr;
   };
 
-  std::vector<Variant> variants_of(Index layer) const;
-  std::vector<TokenLoss> losses(Index layer, const std::vector<Variant>& variants) const;
+  std::vector<Variant> variants_of(Index layer) const {
+    const Index n_head = explanation_.model_.config.n_head;
+    std::vector<Variant> variants;
+    for (const Index head_index : explanation_.labelled_heads_) {
+      const HeadIndex head = HeadIndex::of(head_index, n_head);
+      if (head.layer == layer) variants.push_back({.head = head.head});
+    }
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      const Label& label = explanation_.labels_[i];
+      const HeadIndex head = HeadIndex::of(label.head_index, n_head);
+      if (head.layer != layer) continue;
+      for (const ExplainedLoss loss : {explained_label, explained_control, explained_where_said}) {
+        const bool is_control = loss == explained_control;
+        variants.push_back(
+            {head.head, loss, &label, is_control ? &keys_[i].control_keys : &keys_[i].keys});
+      }
+    }
+    return variants;
+  }
+
+  std::vector<TokenLoss> losses(Index layer, const std::vector<Variant>& variants) const {
+    const ModelConfig& config = explanation_.model_.config;
+    const Index d_head = config.d_head(), n_token = tokens_.size();
+    // Variants of different heads share a matrix, each in its head's rows.
+    std::vector<Index> place(variants.size()), n_used(config.n_head, 0);
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      if (variants[i].label != nullptr) place[i] = n_used[variants[i].head]++;
+    }
+    std::vector<Matrix> replaced(std::ranges::max(n_used),
+                                 Matrix(config.d_z(), n_token, arma::fill::zeros));
+    parallel_for(variants.size(), Matrix(), [&](std::size_t i, Matrix& pattern) {
+      if (variants[i].label == nullptr) return;
+      const Label& label = *variants[i].label;
+      const PlaceKeys& keys = *variants[i].keys;
+      pattern.set_size(n_token, n_token);
+      fill_place(keys, label.silent_row, label.silent_sink, pattern);
+      const Index first = variants[i].head * d_head;
+      const Index value_row = config.v_row(variants[i].head) - config.v_row(0);
+      blas::multiply_serial(blas::ConstView(values_[layer]).rows(value_row, d_head),
+                            blas::Transpose::no, pattern, blas::Transpose::no,
+                            blas::View(replaced[place[i]]).rows(first, d_head));
+      if (variants[i].loss != explained_where_said) return;
+      for (Index q = 0; q < n_token; ++q) {
+        if (!keys[q].empty()) continue;
+        std::copy_n(z_[layer].colptr(q) + first, d_head, replaced[place[i]].colptr(q) + first);
+      }
+    });
+    std::vector<HeadVariant> changes;
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      HeadVariant change{layer, {variants[i].head}};
+      change.z =
+          variants[i].label != nullptr
+              ? blas::ConstView(replaced[place[i]])
+              : blas::ConstView(explanation_.mean_z_[layer].memptr(), config.d_z(), n_token, 0);
+      changes.push_back(std::move(change));
+    }
+    return explanation_.ablation_->losses(tokens_, changes);
+  }
 
   Explanation& explanation_;
   const TokenIds& tokens_;
@@ -191,98 +276,6 @@ class Explanation::Losses : public PieceObserver {
   std::vector<Matrix> values_;  // by layer, d_kv x n_token; empty without labels
   std::vector<Matrix> z_;       // likewise
 };
-
-void Explanation::Losses::observe_layer(const LayerView& view) {
-  explanation_.ablation_->observe_layer(view);
-  if (!explanation_.has_label(view.layer)) return;
-  values_[view.layer] = view.qkv.tail_rows(explanation_.model_.config.d_kv());
-  z_[view.layer] = view.z;
-}
-
-std::vector<Explanation::Losses::Variant> Explanation::Losses::variants_of(Index layer) const {
-  const Index n_head = explanation_.model_.config.n_head;
-  std::vector<Variant> variants;
-  for (const Index head_index : explanation_.labelled_heads_) {
-    const HeadIndex head = HeadIndex::of(head_index, n_head);
-    if (head.layer == layer) variants.push_back({.head = head.head});
-  }
-  for (std::size_t i = 0; i < keys_.size(); ++i) {
-    const Label& label = explanation_.labels_[i];
-    const HeadIndex head = HeadIndex::of(label.head_index, n_head);
-    if (head.layer != layer) continue;
-    for (const ExplainedLoss loss : {explained_label, explained_control, explained_where_said}) {
-      const bool is_control = loss == explained_control;
-      variants.push_back(
-          {head.head, loss, &label, is_control ? &keys_[i].control_keys : &keys_[i].keys});
-    }
-  }
-  return variants;
-}
-
-std::vector<TokenLoss> Explanation::Losses::losses(Index layer,
-                                                   const std::vector<Variant>& variants) const {
-  const ModelConfig& config = explanation_.model_.config;
-  const Index d_head = config.d_head(), n_token = tokens_.size();
-  // Variants of different heads share a matrix, each in its head's rows.
-  std::vector<Index> place(variants.size()), n_used(config.n_head, 0);
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    if (variants[i].label != nullptr) place[i] = n_used[variants[i].head]++;
-  }
-  std::vector<Matrix> replaced(std::ranges::max(n_used),
-                               Matrix(config.d_z(), n_token, arma::fill::zeros));
-  parallel_for(variants.size(), Matrix(), [&](std::size_t i, Matrix& pattern) {
-    if (variants[i].label == nullptr) return;
-    const Label& label = *variants[i].label;
-    const PlaceKeys& keys = *variants[i].keys;
-    pattern.set_size(n_token, n_token);
-    fill_place(keys, label.silent_row, label.silent_sink, pattern);
-    const Index first = variants[i].head * d_head;
-    const Index value_row = config.v_row(variants[i].head) - config.v_row(0);
-    blas::multiply_serial(blas::ConstView(values_[layer]).rows(value_row, d_head),
-                          blas::Transpose::no, pattern, blas::Transpose::no,
-                          blas::View(replaced[place[i]]).rows(first, d_head));
-    if (variants[i].loss != explained_where_said) return;
-    for (Index q = 0; q < n_token; ++q) {
-      if (!keys[q].empty()) continue;
-      std::copy_n(z_[layer].colptr(q) + first, d_head, replaced[place[i]].colptr(q) + first);
-    }
-  });
-  std::vector<HeadVariant> changes;
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    HeadVariant change{layer, {variants[i].head}};
-    change.z = variants[i].label != nullptr ? blas::ConstView(replaced[place[i]])
-                                            : blas::ConstView(explanation_.mean_z_[layer].memptr(),
-                                                              config.d_z(), n_token, 0);
-    changes.push_back(std::move(change));
-  }
-  return explanation_.ablation_->losses(tokens_, changes);
-}
-
-void Explanation::Losses::end(const PieceEnd& /*end*/) {
-  const TokenLoss clean = explanation_.ablation_->clean_loss(SequenceBatch::of_document(tokens_));
-  statistics_.sum(explained_token_count, {n_block})(block_) +=
-      static_cast<double>(clean.nll.size());
-  for (Index layer = 0; layer < explanation_.model_.config.n_layer; ++layer) {
-    const std::vector<Variant> variants = variants_of(layer);
-    if (variants.empty()) continue;
-    std::map<Index, double> mean;  // by head
-    const std::vector<TokenLoss> all = losses(layer, variants);
-    for (std::size_t i = 0; i < variants.size(); ++i) {
-      if (variants[i].label == nullptr) mean[variants[i].head] = all[i].sum();
-    }
-    for (std::size_t i = 0; i < variants.size(); ++i) {
-      if (variants[i].label == nullptr) continue;
-      const Label& label = *variants[i].label;
-      Array& sums = statistics_.sum(explained_loss_name(label.type, label.head_index),
-                                    {n_block, n_explained_loss});
-      sums(block_, variants[i].loss) += all[i].sum();
-      if (variants[i].loss != explained_label) continue;  // once for each label
-      sums(block_, explained_clean) += clean.sum();
-      sums(block_, explained_mean) += mean.at(variants[i].head);
-    }
-  }
-}
-
 std::unique_ptr<PieceObserver> Explanation::add_losses(const PlaceSource& source, Index block,
                                                        DocumentStatistics& statistics) {
   return std::make_unique<Losses>(*this, source, block, statistics);

@@ -121,8 +121,8 @@ std::set<Index> explained_sample(std::uint64_t n_document, std::uint64_t n_wante
 /// Adds `explained` and its companions from the sums of losses, and a line of the summary; nothing
 /// if no document was run.
 /// @param group  with types.
-void add_explained(const HeadTypeList& types, const Statistics& statistics, std::size_t n_bootstrap,
-                   std::uint64_t seed, ResultsGroup& group);
+void add_explained(const HeadTypeList& types, const Statistics& statistics,
+                   const AnalysisSettings& settings, ResultsGroup& group);
 
 /// Figure `labels_explained`: each label's share of its head's effect beside its control; nothing
 /// if no label was measured.

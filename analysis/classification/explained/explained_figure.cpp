@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
@@ -28,10 +27,8 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
                  &control = group.variable("explained_control");
   const Array& increase = group.values("mean_ablation_increase");
   const std::size_t n_head_total = increase.size();
-  std::vector<std::size_t> order;  // of labels that were measured
-  for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    if (verdict(i) != not_measured) order.push_back(i);
-  }
+  std::vector<std::size_t> order = numbers_where(  // of labels that were measured
+      verdicts.size(), [&](std::size_t i) { return verdict(i) != not_measured; });
   if (order.empty()) return std::nullopt;
   const std::size_t n_measured = order.size();
   std::ranges::stable_sort(order, std::ranges::greater(),
@@ -80,11 +77,11 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
           "Unexplained: the interval does not lie above 0, or the paired difference from the "
           "control does not. Labels that name no place and labels of heads without a measurable "
           "effect are left out." +
-          (same.empty() ? ""
-                        : " At more than half of the queries for which the label names a place the "
-                          "control is the same place, so that only the other queries can tell the "
-                          "two apart: " +
-                              joined(same, ", ") + ".") +
+          (same.empty()
+               ? ""
+               : " At more than half of the queries for which the label names a place the control "
+                 "is the same place, so that only the other queries can tell the two apart: " +
+                     joined(same, ", ") + ".") +
           drawn,
       .source = headscope_definition,
       .content = std::move(chart)};

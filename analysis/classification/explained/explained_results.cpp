@@ -11,13 +11,14 @@ namespace {
 
 /// A label whose head was run, with what its sums say.
 struct MeasuredLabel {
-  std::size_t place;  // type * n_head_total + head_index
-  std::size_t head_index;
+  std::size_t place = 0;  // type * n_head_total + head_index
+  std::size_t head_index = 0;
   std::string place_text, control_text;
-  Array sums;      // block x loss
-  double mass;     // the head's attention to the label's place
-  double overlap;  // share of queries for which the control is the same place
-  Estimate increase, share, control_share, gain, said_share;
+  Array sums;                         // block x loss
+  double mass = arma::datum::nan;     // the head's attention to the label's place
+  double overlap = arma::datum::nan;  // share of queries for which the control is the same place
+  Estimate increase = {}, share = {}, control_share = {}, gain = {}, said_share = {};
+  std::string text = {};  // explained_text
 
   LabelVerdict verdict() const {
     if (!(increase.low > 0)) return not_measured;
@@ -60,27 +61,19 @@ std::vector<MeasuredLabel> measured_labels(const HeadTypeList& types, const Stat
     if (group.values("type").values[place] != 1 || !type.place || !statistics.has(name)) continue;
     const Array of_place = statistics.total(place_sums_name(type.name, head_index));
     const double n_query = of_place(place_query);
-    labels.push_back({place,
-                      head_index,
-                      type.place(group, head_index).text,
-                      control_place(types, type, group, head_index).text,
-                      statistics.total(name),
+    labels.push_back({place, head_index, type.place(group, head_index).text,
+                      control_place(types, type, group, head_index).text, statistics.total(name),
                       Ratio{of_place(place_mass), n_query}.value(),
-                      Ratio{of_place(place_same), n_query}.value(),
-                      {},
-                      {},
-                      {},
-                      {},
-                      {}});
+                      Ratio{of_place(place_same), n_query}.value()});
   }
   return labels;
 }
 
-void estimate_labels(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
+void estimate_labels(const Statistics& statistics, const AnalysisSettings& settings,
                      std::vector<MeasuredLabel>& labels) {
   const Array n_token = statistics.total(explained_token_count);
-  const Bootstrap bootstrap =
-      Bootstrap::of_documents(statistics.total(explained_document_count).values, n_bootstrap, seed);
+  const Bootstrap bootstrap = Bootstrap::of_documents(
+      statistics.total(explained_document_count).values, settings.n_bootstrap, settings.seed);
   constexpr std::size_t n_value = 5;
   const std::vector<Estimate> estimates = bootstrap.estimates([&](const BootstrapCounts& times) {
     std::vector<double> values;
@@ -115,39 +108,31 @@ void estimate_labels(const Statistics& statistics, std::size_t n_bootstrap, std:
 
 }  // namespace
 
-void add_explained(const HeadTypeList& types, const Statistics& statistics, std::size_t n_bootstrap,
-                   std::uint64_t seed, ResultsGroup& group) {
+void add_explained(const HeadTypeList& types, const Statistics& statistics,
+                   const AnalysisSettings& settings, ResultsGroup& group) {
   if (!statistics.has(explained_document_count)) return;
   std::vector<MeasuredLabel> labels = measured_labels(types, statistics, group);
-  if (!labels.empty()) estimate_labels(statistics, n_bootstrap, seed, labels);
+  if (!labels.empty()) estimate_labels(statistics, settings, labels);
 
   const Shape shape = group.values("type").shape;
-  const std::size_t n_place = shape[0] * shape[1] * shape[2];
-  std::vector<Estimate> share(n_place), control(n_place), gain(n_place), said(n_place),
-      increase(shape[1] * shape[2]);
-  std::vector<double> verdict(n_place), mass(n_place, arma::datum::nan), overlap = mass;
-  std::vector<std::string> text(n_place);
-  for (const MeasuredLabel& label : labels) {
-    share[label.place] = label.share;
-    control[label.place] = label.control_share;
-    gain[label.place] = label.gain;
-    said[label.place] = label.said_share;
+  std::vector<MeasuredLabel> by_place(shape[0] * shape[1] * shape[2]);
+  std::vector<Estimate> increase(shape[1] * shape[2]);
+  for (MeasuredLabel& label : labels) {
+    label.text = explained_text(label);
     increase[label.head_index] = label.increase;
-    verdict[label.place] = label.verdict();
-    mass[label.place] = label.mass;
-    overlap[label.place] = label.overlap;
-    text[label.place] = explained_text(label);
+    by_place[label.place] = std::move(label);
   }
   const VariableTable& variables = classification_variables();
-  group.add(variables["explained"], share);
-  group.add(variables["explained_control"], control);
-  group.add(variables["explained_gain"], gain);
-  group.add(variables["explained_where_said"], said);
-  group.add(variables["explained_place_mass"], Array(shape, std::move(mass)));
-  group.add(variables["explained_control_overlap"], Array(shape, std::move(overlap)));
+  group.add(variables["explained"], by_place, &MeasuredLabel::share);
+  group.add(variables["explained_control"], by_place, &MeasuredLabel::control_share);
+  group.add(variables["explained_gain"], by_place, &MeasuredLabel::gain);
+  group.add(variables["explained_where_said"], by_place, &MeasuredLabel::said_share);
+  group.add(variables["explained_place_mass"], by_place, &MeasuredLabel::mass);
+  group.add(variables["explained_control_overlap"], by_place, &MeasuredLabel::overlap);
   group.add(variables["mean_ablation_increase"], increase);
-  group.add(variables["explained_verdict"], Array(shape, std::move(verdict)));
-  group.add(variables["explained_text"], std::move(text));
+  group.add(variables["explained_verdict"], by_place,
+            [](const MeasuredLabel& label) { return static_cast<int>(label.verdict()); });
+  group.add(variables["explained_text"], by_place, &MeasuredLabel::text);
   double n_document = 0;
   for (const double n : statistics.total(explained_document_count).values) n_document += n;
   group.add(variables["explained_documents"], n_document);
@@ -178,19 +163,17 @@ std::string explained_line(const ResultsGroup& group) {
   return count_text(n_measured, "label") + (n_measured == 1 ? " names" : " name") +
          " a place and " + (n_measured == 1 ? "belongs" : "belong") +
          " to a head with a measurable effect on the loss. Labels that explain at least half of "
-         "the "
-         "effect: " +
+         "the effect: " +
          std::to_string(n_half) +
          "; with its attention replaced by the label's place, the head keeps at least half. "
          "Unexplained labels, not shown to keep anything or to keep more than another type's "
          "place: " +
          std::to_string(n_unexplained) + "." +
-         (n_same == 0
-              ? ""
-              : " For " + std::to_string(n_same) +
-                    " of the unexplained labels the other type's place is the label's place "
-                    "at more than half of the queries for which the label names one, so "
-                    "that only the other queries can tell the two places apart.");
+         (n_same == 0 ? ""
+                      : " For " + std::to_string(n_same) +
+                            " of the unexplained labels the other type's place is the label's "
+                            "place at more than half of the queries for which the label names one, "
+                            "so that only the other queries can tell the two places apart.");
 }
 
 }  // namespace headscope

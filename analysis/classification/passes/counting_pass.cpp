@@ -1,20 +1,13 @@
 #include "classification/passes/counting_pass.hpp"
 
-#include "headscope/error.hpp"
-#include "scores/sums.hpp"
+#include "scores/pattern.hpp"
+#include "scores/tokens.hpp"
 
 namespace headscope {
 
 std::unique_ptr<PieceObserver> CountingPass::begin_piece(const Piece& piece,
                                                          DocumentStatistics& statistics) {
-  Array& counts = statistics.sum("token_count", {config_.d_vocab});
-  for (const TokenId token : piece.tokens) {
-    if (token < 0 || static_cast<Index>(token) >= config_.d_vocab) {
-      throw ShapeError("token ids of document " + piece.id + ": expected below " +
-                       std::to_string(config_.d_vocab) + ", got " + std::to_string(token));
-    }
-    ++counts(token);
-  }
+  count_tokens(piece, statistics.sum("token_count", {config_.d_vocab}));
   add_first_patterns(piece, statistics);
   return nullptr;
 }

@@ -7,19 +7,22 @@ namespace {
 
 /// An effect on logits, which has no largest value.
 /// @param sign  1 of an effect that raises, -1 of one that lowers.
-TypeScores effect_scores(const Measured& measured, HeadScore effect, HeadScore null, double sign) {
-  const EffectTest test =
-      test_effect(measured.sums.statistics(), score_info(effect).name, score_info(null).name);
-  const ByHead score = of_heads(sign * measured.sums.ratio(score_info(effect).name)),
-               baseline = of_heads(sign * measured.sums.ratio(score_info(null).name));
-  return {.score = score,
-          .baseline = baseline,
-          .threshold = always(least_effect),
-          .ceiling = always(arma::datum::inf),
-          .is_significant = [=](Index head_index) {
-            return test.q[head_index] < significant_q &&
-                   score(head_index, 0) > baseline(head_index, 0);
-          }};
+std::function<TypeScores(const Measured&)> effect_scores(HeadScore effect, HeadScore null,
+                                                         double sign) {
+  return [=](const Measured& measured) -> TypeScores {
+    const EffectTest test =
+        test_effect(measured.sums.statistics(), score_info(effect).name, score_info(null).name);
+    const ByHead score = of_heads(sign * measured.sums.ratio(score_info(effect).name)),
+                 baseline = of_heads(sign * measured.sums.ratio(score_info(null).name));
+    return {.score = score,
+            .baseline = baseline,
+            .threshold = always(least_effect),
+            .ceiling = always(arma::datum::inf),
+            .is_significant = [=](Index head_index) {
+              return test.q[head_index] < significant_q &&
+                     score(head_index, 0) > baseline(head_index, 0);
+            }};
+  };
 }
 
 std::string untested_effect(const Measured& measured, bool is_scored) {
@@ -55,10 +58,7 @@ HeadType copying_type() {
       .sentence =
           "It makes the tokens that it attends to more probable; the examples show an earlier copy "
           "of the token that comes next.",
-      .scores =
-          [](const Measured& measured) {
-            return effect_scores(measured, HeadScore::copy_effect, HeadScore::copy_effect_null, 1);
-          },
+      .scores = effect_scores(HeadScore::copy_effect, HeadScore::copy_effect_null, 1),
       .beats_permuted = true,
       .untested = untested_effect,
       .examples = {.cases = copied_cases, .targets = copied_keys},
@@ -73,10 +73,7 @@ HeadType suppressing_type() {
           "It attends to tokens that were likely to come next and makes them less probable; the "
           "examples show the token that it lowers most.",
       .scores =
-          [](const Measured& measured) {
-            return effect_scores(measured, HeadScore::suppression_effect,
-                                 HeadScore::suppression_effect_null, -1);
-          },
+          effect_scores(HeadScore::suppression_effect, HeadScore::suppression_effect_null, -1),
       .beats_permuted = true,
       .is_low = true,
       .untested = untested_effect,

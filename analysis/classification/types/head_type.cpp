@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "report_text.hpp"
+
 namespace headscope {
 
 ByHead always(double value) {
@@ -57,11 +59,7 @@ Untested unless_scored(std::string reason) {
 }
 
 std::vector<Index> MeasuredType::heads() const {
-  std::vector<Index> head_indices;
-  for (Index head_index = 0; head_index < margin.n_rows; ++head_index) {
-    if (has(head_index)) head_indices.push_back(head_index);
-  }
-  return head_indices;
+  return numbers_where(margin.n_rows, [&](Index head_index) { return has(head_index); });
 }
 
 std::vector<double> MeasuredType::choices_of_heads() const {

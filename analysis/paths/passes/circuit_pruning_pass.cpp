@@ -41,59 +41,53 @@ class CircuitPruningPass : public TaskPass {
           CircuitSize(earlier, task, input.graph.n_edge(), input.settings).fewest().value);
     }
   }
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override;
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
+    const std::size_t task = input_.batches[batch].task;
+    if (!is_first_of_task(input_, batch) || std::isnan(fewest_[task])) return 0;
+    const std::vector<Index>& order = circuits_.plan(task).order();
+    const SampledPairs pruning = half_of_pairs(input_, task, 0),
+                       judging = half_of_pairs(input_, task, 1);
+    std::uint64_t n_check = 0;
+    const auto margin_of = [&](const std::vector<Index>& edges) {
+      ++n_check;
+      const std::vector<double> margins = circuits_.margins(pruning, edges);
+      return std::accumulate(margins.begin(), margins.end(), 0.0);
+    };
+    const double none = margin_of({}), of_edges = margin_of(order) - none;
+    const std::vector<Index> left = pruned_circuit(
+        {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(fewest_[task])},
+        edges_of_nodes(input_.graph), margin_of, most_lost_share * of_edges,
+        none + kept_share * of_edges, CounterRandom(input_.settings.seed, pruning_stream + task));
+    add_judged(judging, left, statistics);
+    return n_check * pruning.n_token() + 3 * judging.n_token();
+  }
 
  private:
   /// Margins of the judging pairs with no edge, the edges left, and all edges.
   void add_judged(const SampledPairs& judging, const std::vector<Index>& left,
-                  DocumentStatistics& statistics);
+                  DocumentStatistics& statistics) {
+    const PathSums names(judging.task_number);
+    Array &pruned = statistics.sum(names.pruned, {input_.graph.n_edge()}),
+          &n_judged = statistics.sum(names.n_judged, {n_document_block}),
+          &margin = statistics.sum(names.pruned_margin, {n_document_block, 3});
+    for (const Index edge : left) pruned(edge) += 1;
+    for (std::size_t pair = 0; pair < judging.pair_numbers.size(); ++pair)
+      n_judged(judging.block_of(pair)) += 1;
+    std::size_t place = 0;
+    for (const std::vector<Index>& edges :
+         {std::vector<Index>(), left, circuits_.plan(judging.task_number).order()}) {
+      const std::vector<double> margins = circuits_.margins(judging, edges);
+      for (std::size_t pair = 0; pair < margins.size(); ++pair) {
+        margin(judging.block_of(pair), place) += margins[pair];
+      }
+      ++place;
+    }
+  }
 
   const PathsInput input_;
   CircuitRuns circuits_;
   std::vector<double> fewest_;  // per task, edges of the circuit to prune; NaN: none
 };
-
-std::uint64_t CircuitPruningPass::run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
-  const std::size_t task = input_.batches[batch].task;
-  if (!is_first_of_task(input_, batch) || std::isnan(fewest_[task])) return 0;
-  const std::vector<Index>& order = circuits_.plan(task).order();
-  const SampledPairs pruning = half_of_pairs(input_, task, 0),
-                     judging = half_of_pairs(input_, task, 1);
-  std::uint64_t n_check = 0;
-  const auto margin_of = [&](const std::vector<Index>& edges) {
-    ++n_check;
-    const std::vector<double> margins = circuits_.margins(pruning, edges);
-    return std::accumulate(margins.begin(), margins.end(), 0.0);
-  };
-  const double none = margin_of({}), of_edges = margin_of(order) - none;
-  const std::vector<Index> left = pruned_circuit(
-      {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(fewest_[task])},
-      edges_of_nodes(input_.graph), margin_of, most_lost_share * of_edges,
-      none + kept_share * of_edges, CounterRandom(input_.settings.seed, pruning_stream + task));
-  add_judged(judging, left, statistics);
-  return n_check * pruning.n_token() + 3 * judging.n_token();
-}
-
-void CircuitPruningPass::add_judged(const SampledPairs& judging, const std::vector<Index>& left,
-                                    DocumentStatistics& statistics) {
-  const PathSums names(judging.task_number);
-  Array &pruned = statistics.sum(names.pruned, {input_.graph.n_edge()}),
-        &n_judged = statistics.sum(names.n_judged, {n_document_block}),
-        &margin = statistics.sum(names.pruned_margin, {n_document_block, 3});
-  for (const Index edge : left) pruned(edge) += 1;
-  for (std::size_t pair = 0; pair < judging.pair_numbers.size(); ++pair)
-    n_judged(judging.block_of(pair)) += 1;
-  std::size_t place = 0;
-  for (const std::vector<Index>& edges :
-       {std::vector<Index>(), left, circuits_.plan(judging.task_number).order()}) {
-    const std::vector<double> margins = circuits_.margins(judging, edges);
-    for (std::size_t pair = 0; pair < margins.size(); ++pair) {
-      margin(judging.block_of(pair), place) += margins[pair];
-    }
-    ++place;
-  }
-}
-
 double pruning_cost(const PathsInput& input, std::uint64_t batch) {
   if (!is_first_of_task(input, batch)) return 0;
   // Checks of half the pairs of a task.
@@ -107,11 +101,7 @@ double pruning_cost(const PathsInput& input, std::uint64_t batch) {
 }  // namespace
 
 PathPass circuit_pruning_pass() {
-  return {"pruning circuits",
-          [](const PathsInput& input, const Statistics& earlier) {
-            return std::make_unique<CircuitPruningPass>(input, earlier);
-          },
-          pruning_cost};
+  return {"pruning circuits", begun<CircuitPruningPass, PathsInput>, pruning_cost};
 }
 
 }  // namespace headscope

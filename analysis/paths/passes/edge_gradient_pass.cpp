@@ -15,7 +15,34 @@ class EdgeGradientPass : public TaskPass {
         forward_(input.model, input.compute),
         clean_(input.model, input.compute, input.settings.ablation(0)),
         gradient_(input.model, input.compute, input.options().n_gradient_step()) {}
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override;
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
+    const PairBatch& pairs = input_.batches[batch];
+    const Task& task = input_.tasks[pairs.task];
+    const SequenceBatch sequences = sequences_of(task, pairs, false);
+    LayerObserver* const observers[] = {&clean_};
+    forward_.run(sequences, observers);
+    add_margins(task, pairs, margins_of(task, pairs, clean_.clean_loss(sequences).nll), statistics);
+    const Index n_edge = input_.graph.n_edge();
+    std::vector<double> first_order(n_edge, 0), integrated(n_edge, 0), squares(n_edge, 0);
+    gradient_.run(forward_, clean_.activations(), sequences, margin_weights(task, pairs),
+                  means_.replacement[pairs.task], means_.token[pairs.task], pair_ends(task, pairs),
+                  [&](Index, std::span<const float> of_pass, std::span<const float> of_all) {
+                    for (Index edge = 0; edge < n_edge; ++edge) {
+                      const auto effect = static_cast<double>(of_all[edge]);
+                      first_order[edge] += static_cast<double>(of_pass[edge]);
+                      integrated[edge] += effect;
+                      squares[edge] += effect * effect;
+                    }
+                  });
+    const auto add = [&](const std::string& name, const std::vector<double>& values) {
+      statistics.add(name, {n_edge}, 0, std::vector<float>(values.begin(), values.end()));
+    };
+    const PathSums names(pairs.task);
+    add(names.first_order, first_order);
+    add(names.integrated, integrated);
+    add(names.squared_integrated, squares);
+    return sequences.n_column();
+  }
 
  private:
   const PathsInput input_;
@@ -24,43 +51,10 @@ class EdgeGradientPass : public TaskPass {
   HeadAblation clean_;  // keeps the batch's activations
   IntegratedEdges gradient_;
 };
-
-std::uint64_t EdgeGradientPass::run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
-  const PairBatch& pairs = input_.batches[batch];
-  const Task& task = input_.tasks[pairs.task];
-  const SequenceBatch sequences = sequences_of(task, pairs, false);
-  LayerObserver* const observers[] = {&clean_};
-  forward_.run(sequences, observers);
-  add_margins(task, pairs, margins_of(task, pairs, clean_.clean_loss(sequences).nll), statistics);
-  const Index n_edge = input_.graph.n_edge();
-  std::vector<double> first_order(n_edge, 0), integrated(n_edge, 0), squares(n_edge, 0);
-  gradient_.run(forward_, clean_.activations(), sequences, margin_weights(task, pairs),
-                means_.replacement[pairs.task], means_.token[pairs.task], pair_ends(task, pairs),
-                [&](Index, std::span<const float> of_pass, std::span<const float> of_all) {
-                  for (Index edge = 0; edge < n_edge; ++edge) {
-                    const auto effect = static_cast<double>(of_all[edge]);
-                    first_order[edge] += static_cast<double>(of_pass[edge]);
-                    integrated[edge] += effect;
-                    squares[edge] += effect * effect;
-                  }
-                });
-  const auto add = [&](const std::string& name, const std::vector<double>& values) {
-    statistics.add(name, {n_edge}, 0, std::vector<float>(values.begin(), values.end()));
-  };
-  const PathSums names(pairs.task);
-  add(names.first_order, first_order);
-  add(names.integrated, integrated);
-  add(names.squared_integrated, squares);
-  return sequences.n_column();
-}
-
 }  // namespace
 
 PathPass edge_gradient_pass() {
-  return {"differentiating edges on tasks",
-          [](const PathsInput& input, const Statistics& earlier) {
-            return std::make_unique<EdgeGradientPass>(input, earlier);
-          },
+  return {"differentiating edges on tasks", begun<EdgeGradientPass, PathsInput>,
           [](const PathsInput& input, std::uint64_t batch) {
             return 5 * static_cast<double>(input.options().n_gradient_step()) *
                    input.n_token(batch);

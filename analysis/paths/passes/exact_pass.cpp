@@ -15,11 +15,78 @@ class ExactPass : public TaskPass {
         forward_(input.model, input.compute),
         clean_(input.model, input.compute, input.settings.ablation(0)),
         edges_(input.model, input.compute) {}
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override;
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
+    const SampledPairs pairs = sampled_pairs(input_, input_.batches[batch]);
+    if (pairs.pair_numbers.empty()) return 0;
+    Array& n_exact = statistics.sum(PathSums(pairs.task_number).n_exact, {n_document_block});
+    for (std::size_t pair = 0; pair < pairs.pair_numbers.size(); ++pair)
+      n_exact(pairs.block_of(pair)) += 1;
+    return add_edges(pairs, statistics) + add_circuits(pairs, statistics);
+  }
 
  private:
-  std::uint64_t add_edges(const SampledPairs& pairs, DocumentStatistics& statistics);
-  std::uint64_t add_circuits(const SampledPairs& pairs, DocumentStatistics& statistics);
+  std::uint64_t add_edges(const SampledPairs& pairs, DocumentStatistics& statistics) {
+    const std::vector<Index>& edges = circuits_.plan(pairs.task_number).exact();
+    if (edges.empty()) return 0;
+    const PathSums names(pairs.task_number);
+    Array &change = statistics.sum(names.change, {n_document_block, edges.size()}),
+          &squared = statistics.sum(names.squared_change, {edges.size()});
+    for (const PairBatch& part : pair_batches({pairs.task})) {
+      const SequenceBatch sequences = sequences_of(pairs.task, part, false);
+      LayerObserver* const observers[] = {&clean_};
+      forward_.run(sequences, observers);
+      const std::vector<double> margins =
+          margins_of(pairs.task, part, clean_.clean_loss(sequences).nll);
+      const std::vector<TokenLoss> losses =
+          edges_.losses(clean_, sequences, edges, circuits_.replacement(pairs.task_number));
+      for (std::size_t edge = 0; edge < edges.size(); ++edge) {
+        const std::vector<double> ablated = margins_of(pairs.task, part, losses[edge].nll);
+        for (std::size_t i = 0; i < part.count; ++i) {
+          const double lost = ablated[i] - margins[i];
+          change(pairs.block_of(part.first + i), edge) += lost;
+          squared(edge) += lost * lost;
+        }
+      }
+    }
+    return pairs.n_token();
+  }
+
+  std::uint64_t add_circuits(const SampledPairs& pairs, DocumentStatistics& statistics) {
+    const std::size_t task = pairs.task_number;
+    const PathPlan& plan = circuits_.plan(task);
+    if (!plan.means().can_do()) return 0;
+    const Index n_edge = input_.graph.n_edge();
+    const std::vector<Index> steps = circuit_steps(n_edge);
+    // All orders share the circuits of no edge and of all, which is the model.
+    const std::vector<double> none = circuits_.margins(pairs, std::span<const Index>()),
+                              all = circuits_.margins(pairs, forward_);
+    const auto add_order = [&](const std::vector<Index>& order, auto&& sum) {
+      for (std::size_t step = 0; step < steps.size(); ++step) {
+        const std::vector<double> margins =
+            step == 0 ? none
+            : step + 1 == steps.size()
+                ? all
+                : circuits_.margins(pairs, std::span(order).first(steps[step]));
+        for (std::size_t pair = 0; pair < margins.size(); ++pair) {
+          sum(pairs.block_of(pair), step) += margins[pair];
+        }
+      }
+    };
+    const PathSums names(task);
+    const std::vector<Index> orders[n_path_order] = {
+        plan.order(), by_size(plan.first_order()),
+        random_edges(n_edge, task, input_.settings.seed)};
+    Array& kept = statistics.sum(names.kept, {n_document_block, n_path_order, steps.size()});
+    for (std::size_t order = 0; order < n_path_order; ++order) {
+      add_order(orders[order], [&](std::size_t block, std::size_t step) -> double& {
+        return kept(block, order, step);
+      });
+    }
+    if (!input_.given[task].empty()) {
+      add_order(input_.given[task], statistics.sum(names.given, {n_document_block, steps.size()}));
+    }
+    return pairs.n_token();
+  }
 
   const PathsInput input_;
   CircuitRuns circuits_;
@@ -27,78 +94,6 @@ class ExactPass : public TaskPass {
   HeadAblation clean_;  // keeps the activations of a part of a batch
   EdgeAblation edges_;
 };
-
-std::uint64_t ExactPass::run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
-  const SampledPairs pairs = sampled_pairs(input_, input_.batches[batch]);
-  if (pairs.pair_numbers.empty()) return 0;
-  Array& n_exact = statistics.sum(PathSums(pairs.task_number).n_exact, {n_document_block});
-  for (std::size_t pair = 0; pair < pairs.pair_numbers.size(); ++pair)
-    n_exact(pairs.block_of(pair)) += 1;
-  return add_edges(pairs, statistics) + add_circuits(pairs, statistics);
-}
-
-std::uint64_t ExactPass::add_edges(const SampledPairs& pairs, DocumentStatistics& statistics) {
-  const std::vector<Index>& edges = circuits_.plan(pairs.task_number).exact();
-  if (edges.empty()) return 0;
-  const PathSums names(pairs.task_number);
-  Array &change = statistics.sum(names.change, {n_document_block, edges.size()}),
-        &squared = statistics.sum(names.squared_change, {edges.size()});
-  for (const PairBatch& part : pair_batches({pairs.task})) {
-    const SequenceBatch sequences = sequences_of(pairs.task, part, false);
-    LayerObserver* const observers[] = {&clean_};
-    forward_.run(sequences, observers);
-    const std::vector<double> margins =
-        margins_of(pairs.task, part, clean_.clean_loss(sequences).nll);
-    const std::vector<TokenLoss> losses =
-        edges_.losses(clean_, sequences, edges, circuits_.replacement(pairs.task_number));
-    for (std::size_t edge = 0; edge < edges.size(); ++edge) {
-      const std::vector<double> ablated = margins_of(pairs.task, part, losses[edge].nll);
-      for (std::size_t i = 0; i < part.count; ++i) {
-        const double lost = ablated[i] - margins[i];
-        change(pairs.block_of(part.first + i), edge) += lost;
-        squared(edge) += lost * lost;
-      }
-    }
-  }
-  return pairs.n_token();
-}
-
-std::uint64_t ExactPass::add_circuits(const SampledPairs& pairs, DocumentStatistics& statistics) {
-  const std::size_t task = pairs.task_number;
-  const PathPlan& plan = circuits_.plan(task);
-  if (!plan.means().can_do()) return 0;
-  const Index n_edge = input_.graph.n_edge();
-  const std::vector<Index> steps = circuit_steps(n_edge);
-  // All orders share the circuits of no edge and of all, which is the model.
-  const std::vector<double> none = circuits_.margins(pairs, std::span<const Index>()),
-                            all = circuits_.margins(pairs, forward_);
-  const auto add_order = [&](const std::vector<Index>& order, auto&& sum) {
-    for (std::size_t step = 0; step < steps.size(); ++step) {
-      const std::vector<double> margins =
-          step == 0 ? none
-          : step + 1 == steps.size()
-              ? all
-              : circuits_.margins(pairs, std::span(order).first(steps[step]));
-      for (std::size_t pair = 0; pair < margins.size(); ++pair) {
-        sum(pairs.block_of(pair), step) += margins[pair];
-      }
-    }
-  };
-  const PathSums names(task);
-  const std::vector<Index> orders[n_path_order] = {
-      plan.order(), by_size(plan.first_order()), random_edges(n_edge, task, input_.settings.seed)};
-  Array& kept = statistics.sum(names.kept, {n_document_block, n_path_order, steps.size()});
-  for (std::size_t order = 0; order < n_path_order; ++order) {
-    add_order(orders[order], [&](std::size_t block, std::size_t step) -> double& {
-      return kept(block, order, step);
-    });
-  }
-  if (!input_.given[task].empty()) {
-    add_order(input_.given[task], statistics.sum(names.given, {n_document_block, steps.size()}));
-  }
-  return pairs.n_token();
-}
-
 double exact_cost(const PathsInput& input, std::uint64_t batch) {
   const PairBatch& pairs = input.batches[batch];
   const std::size_t n_order = n_path_order + (input.given[pairs.task].empty() ? 0 : 1),
@@ -110,11 +105,7 @@ double exact_cost(const PathsInput& input, std::uint64_t batch) {
 }  // namespace
 
 PathPass exact_pass() {
-  return {"ablating edges on tasks",
-          [](const PathsInput& input, const Statistics& earlier) {
-            return std::make_unique<ExactPass>(input, earlier);
-          },
-          exact_cost};
+  return {"ablating edges on tasks", begun<ExactPass, PathsInput>, exact_cost};
 }
 
 }  // namespace headscope

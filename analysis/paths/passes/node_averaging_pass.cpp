@@ -78,55 +78,51 @@ class NodeAveragingPass : public TaskPass {
  public:
   explicit NodeAveragingPass(const PathsInput& input)
       : input_(input), forward_(input.model, input.compute) {}
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override;
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
+    const PairBatch& pairs = input_.batches[batch];
+    const Task& task = input_.tasks[pairs.task];
+    const SequenceBatch sequences = sequences_of(task, pairs, true);
+    const std::vector<double> times = token_counts(task, pairs);
+    const PathSums names(pairs.task);
+    const Index n_place = input_.options().n_position(task);
+    const std::vector<Place> places = places_of(sequences, times, n_place);
+    const ModelConfig& config = input_.model.config;
+    const Index d_model = config.d_model, n_layer = config.n_layer;
+    Array &embed = statistics.sum(names.embed, {n_place, d_model}),
+          &token = statistics.sum(names.token, {d_model}),
+          &z = statistics.sum(names.z, {n_place, n_layer, config.d_z()}),
+          &mlp = statistics.sum(names.mlp, {n_place, n_layer, d_model});
+    LayerFunction sums([&](const LayerView& view) {
+      add_outputs(view, input_.model.layers[view.layer].b_out, places, z, mlp);
+      for (Index t = 0; view.layer == 0 && t < view.n_token; ++t) {
+        for (Index i = 0; i < d_model; ++i) {
+          embed(places[t].position, i) +=
+              places[t].count * static_cast<double>(view.resid_pre(i, t));
+        }
+      }
+    });
+    LayerObserver* const observers[] = {&sums};
+    forward_.run(sequences, observers);
+    for (Index t = 0; t < sequences.n_column(); ++t) {
+      const float* const embedded =
+          input_.model.W_E.colptr(static_cast<Index>(sequences.tokens[t]));
+      for (Index i = 0; i < d_model; ++i) token(i) += times[t] * static_cast<double>(embedded[i]);
+    }
+    Array &n_token = statistics.sum(names.n_token, {1}),
+          &n_at_place = statistics.sum(names.n_at_place, {n_place});
+    for (const double count : times) n_token(0) += count;
+    for (const Place& place : places) n_at_place(place.position) += place.count;
+    return sequences.n_column();
+  }
 
  private:
   const PathsInput input_;
   Forward forward_;
 };
-
-std::uint64_t NodeAveragingPass::run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
-  const PairBatch& pairs = input_.batches[batch];
-  const Task& task = input_.tasks[pairs.task];
-  const SequenceBatch sequences = sequences_of(task, pairs, true);
-  const std::vector<double> times = token_counts(task, pairs);
-  const PathSums names(pairs.task);
-  const Index n_place = input_.options().n_position(task);
-  const std::vector<Place> places = places_of(sequences, times, n_place);
-  const ModelConfig& config = input_.model.config;
-  const Index d_model = config.d_model, n_layer = config.n_layer;
-  Array &embed = statistics.sum(names.embed, {n_place, d_model}),
-        &token = statistics.sum(names.token, {d_model}),
-        &z = statistics.sum(names.z, {n_place, n_layer, config.d_z()}),
-        &mlp = statistics.sum(names.mlp, {n_place, n_layer, d_model});
-  LayerFunction sums([&](const LayerView& view) {
-    add_outputs(view, input_.model.layers[view.layer].b_out, places, z, mlp);
-    for (Index t = 0; view.layer == 0 && t < view.n_token; ++t) {
-      for (Index i = 0; i < d_model; ++i) {
-        embed(places[t].position, i) += places[t].count * static_cast<double>(view.resid_pre(i, t));
-      }
-    }
-  });
-  LayerObserver* const observers[] = {&sums};
-  forward_.run(sequences, observers);
-  for (Index t = 0; t < sequences.n_column(); ++t) {
-    const float* const embedded = input_.model.W_E.colptr(static_cast<Index>(sequences.tokens[t]));
-    for (Index i = 0; i < d_model; ++i) token(i) += times[t] * static_cast<double>(embedded[i]);
-  }
-  Array &n_token = statistics.sum(names.n_token, {1}),
-        &n_at_place = statistics.sum(names.n_at_place, {n_place});
-  for (const double count : times) n_token(0) += count;
-  for (const Place& place : places) n_at_place(place.position) += place.count;
-  return sequences.n_column();
-}
-
 }  // namespace
 
 PathPass node_averaging_pass() {
-  return {"averaging nodes on tasks",
-          [](const PathsInput& input, const Statistics&) {
-            return std::make_unique<NodeAveragingPass>(input);
-          },
+  return {"averaging nodes on tasks", begun<NodeAveragingPass, PathsInput>,
           [](const PathsInput& input, std::uint64_t batch) { return input.n_token(batch); }};
 }
 

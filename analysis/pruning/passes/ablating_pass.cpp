@@ -1,17 +1,33 @@
-#include "pruning/passes/ablating_pass.hpp"
-
-#include <cmath>
 #include <numeric>
 #include <optional>
 
 #include "headscope/gradient.hpp"
 #include "pruning/direct_effects.hpp"
-#include "pruning/passes/averaging_pass.hpp"
 #include "pruning/passes/donors.hpp"
 #include "pruning/results.hpp"
 
 namespace headscope {
 namespace {
+
+/// What the pass has besides PruningInput and donors; the same for all pieces.
+struct AblationInput : DonorInput {
+  const LogitAttribution& attribution;
+  std::vector<Vector> mean_z;  ///< per layer, d_z
+};
+
+/// The mean of z over the positions that the first pass summed.
+/// @param earlier  the sums of that pass.
+/// @return per layer, d_z; zero where no position was summed.
+std::vector<Vector> mean_z(const Statistics& earlier, const ModelConfig& config) {
+  std::vector<Vector> mean(config.n_layer, Vector(config.d_z(), arma::fill::zeros));
+  if (!earlier.has("z")) return mean;
+  const Array sum = earlier.total("z");
+  const double count = earlier.total("z_count")(0);
+  for (Index l = 0; l < mean.size(); ++l) {
+    for (Index i = 0; i < config.d_z(); ++i) mean[l](i) = static_cast<float>(sum(l, i) / count);
+  }
+  return mean;
+}
 
 /// Takes the gradient of a piece and, of an ablated document, ablates every head.
 class Effects : public PieceObserver {
@@ -162,16 +178,27 @@ class Effects : public PieceObserver {
   DonorZ donors_;
 };
 
+class AblatingPass : public CorpusPass {
+ public:
+  AblatingPass(const PruningInput& input, const LogitAttribution& attribution,
+               const Statistics& earlier)
+      : input_{{input, donors_of(input)}, attribution, mean_z(earlier, input.model.config)} {}
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override {
+    if (!input_.samples(piece)) return nullptr;
+    return std::make_unique<Effects>(input_, piece, statistics);
+  }
+
+ private:
+  const AblationInput input_;
+};
+
 }  // namespace
 
-AblatingPass::AblatingPass(const PruningInput& input, const LogitAttribution& attribution,
-                           const Statistics& earlier)
-    : input_{{input, donors_of(input)}, attribution, mean_z(earlier, input.model.config)} {}
-
-std::unique_ptr<PieceObserver> AblatingPass::begin_piece(const Piece& piece,
-                                                         DocumentStatistics& statistics) {
-  if (!input_.samples(piece)) return nullptr;
-  return std::make_unique<Effects>(input_, piece, statistics);
+std::unique_ptr<CorpusPass> ablating_pass(const PruningInput& input,
+                                          const LogitAttribution& attribution,
+                                          const Statistics& earlier) {
+  return std::make_unique<AblatingPass>(input, attribution, earlier);
 }
 
 }  // namespace headscope

@@ -1,4 +1,4 @@
-#include "pruning/passes/averaging_pass.hpp"
+#include "pruning/passes/pruning_pass.hpp"
 
 namespace headscope {
 namespace {
@@ -13,25 +13,25 @@ void add_mean_z(const LayerView& view, const ModelConfig& config, DocumentStatis
   }
 }
 
+class AveragingPass : public CorpusPass {
+ public:
+  explicit AveragingPass(const PruningInput& input) : input_(input) {}
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override {
+    if (!input_.samples(piece)) return nullptr;
+    return std::make_unique<LayerFunction>([this, &statistics](const LayerView& view) {
+      add_mean_z(view, input_.model.config, statistics);
+    });
+  }
+
+ private:
+  const PruningInput input_;
+};
+
 }  // namespace
 
-std::unique_ptr<PieceObserver> AveragingPass::begin_piece(const Piece& piece,
-                                                          DocumentStatistics& statistics) {
-  if (!input_.samples(piece)) return nullptr;
-  return std::make_unique<LayerFunction>([this, &statistics](const LayerView& view) {
-    add_mean_z(view, input_.model.config, statistics);
-  });
-}
-
-std::vector<Vector> mean_z(const Statistics& earlier, const ModelConfig& config) {
-  std::vector<Vector> mean(config.n_layer, Vector(config.d_z(), arma::fill::zeros));
-  if (!earlier.has("z")) return mean;
-  const Array sum = earlier.total("z");
-  const double count = earlier.total("z_count")(0);
-  for (Index l = 0; l < mean.size(); ++l) {
-    for (Index i = 0; i < config.d_z(); ++i) mean[l](i) = static_cast<float>(sum(l, i) / count);
-  }
-  return mean;
+std::unique_ptr<CorpusPass> averaging_pass(const PruningInput& input) {
+  return std::make_unique<AveragingPass>(input);
 }
 
 }  // namespace headscope

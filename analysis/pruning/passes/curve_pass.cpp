@@ -1,35 +1,13 @@
-#include "pruning/passes/curve_pass.hpp"
-
 #include <algorithm>
 #include <map>
 #include <string>
 
 #include "pruning/orders.hpp"
+#include "pruning/passes/pruning_pass.hpp"
 #include "pruning/results.hpp"
 
 namespace headscope {
 namespace {
-
-CurveMasks curve_masks(const Statistics& earlier, const ModelConfig& config, std::uint64_t seed) {
-  CurveMasks curves;
-  const Index n_head_total = config.n_layer * config.n_head;
-  std::map<std::string, std::size_t> known;
-  const std::vector<std::vector<Index>> orders = pruning_orders(earlier, config, seed);
-  for (std::size_t order = 0; order < orders.size(); ++order) {
-    for (std::size_t step = 0; step < n_curve_step; ++step) {
-      const HeadMask mask = mask_without(orders[order], n_pruned_at(step, n_head_total),
-                                         config.n_layer, config.n_head);
-      const auto [place, is_new] =
-          known.try_emplace(std::string(mask.begin(), mask.end()), curves.masks.size());
-      if (is_new) {
-        curves.masks.push_back(mask);
-        curves.users.emplace_back();
-      }
-      curves.users[place->second].push_back({order, step});
-    }
-  }
-  return curves;
-}
 
 /// Takes the loss of a piece and, of an ablated document, its losses without the heads of each
 /// mask.
@@ -76,17 +54,48 @@ class Curves : public PieceObserver {
   DocumentStatistics& statistics_;
 };
 
+class CurvePass : public CorpusPass {
+ public:
+  CurvePass(const PruningInput& input, const CurveMasks& curves) : input_(input), curves_(curves) {}
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override {
+    if (piece.index == 0) {
+      statistics.sum("n_document", {n_document_block})(input_.block_of(piece)) = 1;
+    }
+    if (piece.tokens.size() < 2) return nullptr;
+    return std::make_unique<Curves>(input_, curves_, piece, statistics);
+  }
+
+ private:
+  const PruningInput input_;
+  const CurveMasks& curves_;
+};
+
 }  // namespace
 
-CurvePass::CurvePass(const PruningInput& input, const Statistics& earlier)
-    : input_(input), curves_(curve_masks(earlier, input.model.config, input.settings.seed)) {}
+CurveMasks curve_masks(const Statistics& earlier, const ModelConfig& config, std::uint64_t seed) {
+  CurveMasks curves;
+  const Index n_head_total = config.n_layer * config.n_head;
+  std::map<std::string, std::size_t> known;
+  const std::vector<std::vector<Index>> orders = pruning_orders(earlier, config, seed);
+  for (std::size_t order = 0; order < orders.size(); ++order) {
+    for (std::size_t step = 0; step < n_curve_step; ++step) {
+      const HeadMask mask = mask_without(orders[order], n_pruned_at(step, n_head_total),
+                                         config.n_layer, config.n_head);
+      const auto [place, is_new] =
+          known.try_emplace(std::string(mask.begin(), mask.end()), curves.masks.size());
+      if (is_new) {
+        curves.masks.push_back(mask);
+        curves.users.emplace_back();
+      }
+      curves.users[place->second].push_back({order, step});
+    }
+  }
+  return curves;
+}
 
-std::unique_ptr<PieceObserver> CurvePass::begin_piece(const Piece& piece,
-                                                      DocumentStatistics& statistics) {
-  if (piece.index == 0)
-    statistics.sum("n_document", {n_document_block})(input_.block_of(piece)) = 1;
-  if (piece.tokens.size() < 2) return nullptr;
-  return std::make_unique<Curves>(input_, curves_, piece, statistics);
+std::unique_ptr<CorpusPass> curve_pass(const PruningInput& input, const CurveMasks& curves) {
+  return std::make_unique<CurvePass>(input, curves);
 }
 
 }  // namespace headscope

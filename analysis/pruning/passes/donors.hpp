@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "headscope/gradient.hpp"
-#include "pruning/passes/pruning_input.hpp"
+#include "pruning/passes/pruning_pass.hpp"
 
 namespace headscope {
 

@@ -9,42 +9,36 @@ class ZAveragingPass : public TaskPass {
  public:
   explicit ZAveragingPass(const TasksInput& input)
       : input_(input), forward_(input.model, input.compute) {}
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override;
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
+    const PairBatch& pairs = input_.batches[batch];
+    const Task& task = input_.tasks[pairs.task];
+    const SequenceBatch sequences = sequences_of(task, pairs, true);
+    const std::vector<double> times = token_counts(task, pairs);
+    const TaskSums names(pairs.task);
+    const Index d_z = input_.model.config.d_z();
+    Array& sum = statistics.sum(names.z, {input_.model.config.n_layer, d_z});
+    LayerFunction observer([&](const LayerView& view) {
+      for (Index t = 0; t < view.n_token; ++t) {
+        for (Index i = 0; i < d_z; ++i) {
+          sum(view.layer, i) += times[t] * static_cast<double>(view.z(i, t));
+        }
+      }
+    });
+    LayerObserver* const observers[] = {&observer};
+    forward_.run(sequences, observers);
+    double& n_token = statistics.sum(names.n_token, {1})(0);
+    for (const double count : times) n_token += count;
+    return sequences.n_column();
+  }
 
  private:
   const TasksInput input_;
   Forward forward_;
 };
-
-std::uint64_t ZAveragingPass::run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
-  const PairBatch& pairs = input_.batches[batch];
-  const Task& task = input_.tasks[pairs.task];
-  const SequenceBatch sequences = sequences_of(task, pairs, true);
-  const std::vector<double> times = token_counts(task, pairs);
-  const TaskSums names(pairs.task);
-  const Index d_z = input_.model.config.d_z();
-  Array& sum = statistics.sum(names.z, {input_.model.config.n_layer, d_z});
-  LayerFunction observer([&](const LayerView& view) {
-    for (Index t = 0; t < view.n_token; ++t) {
-      for (Index i = 0; i < d_z; ++i) {
-        sum(view.layer, i) += times[t] * static_cast<double>(view.z(i, t));
-      }
-    }
-  });
-  LayerObserver* const observers[] = {&observer};
-  forward_.run(sequences, observers);
-  double& n_token = statistics.sum(names.n_token, {1})(0);
-  for (const double count : times) n_token += count;
-  return sequences.n_column();
-}
-
 }  // namespace
 
 TasksPass z_averaging_pass() {
-  return {"averaging heads on tasks",
-          [](const TasksInput& input, const Statistics&) {
-            return std::make_unique<ZAveragingPass>(input);
-          },
+  return {"averaging heads on tasks", begun<ZAveragingPass, TasksInput>,
           [](const TasksInput& input, std::uint64_t batch) { return input.n_token(batch); }};
 }
 

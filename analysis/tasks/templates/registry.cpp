@@ -88,13 +88,7 @@ std::string json_line(const TaskTemplate& task, const TemplatePair& pair) {
 }
 
 std::string filled(std::string frame, const std::map<std::string, std::string>& slots) {
-  for (const auto& [slot, word] : slots) {
-    const std::string mark = "{" + slot + "}";
-    for (std::size_t at = frame.find(mark); at != std::string::npos;
-         at = frame.find(mark, at + word.size())) {
-      frame.replace(at, mark.size(), word);
-    }
-  }
+  for (const auto& [slot, word] : slots) replace_all(frame, "{" + slot + "}", word);
   return frame;
 }
 

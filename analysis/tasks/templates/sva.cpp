@@ -45,25 +45,24 @@ std::vector<CountedNoun> single_nouns(const TokenizerCheck& words, const std::st
 }  // namespace
 
 TaskTemplate sva_template() {
-  return {"sva",
-          "Subject-verb agreement across a noun of the other number: the verb goes by its subject.",
-          "Linzen et al. 2016, Assessing the Ability of LSTMs to Learn Syntax-Sensitive "
-          "Dependencies",
-          "nsubj", [](const TokenizerCheck& words) -> PairMaker {
-            const auto subject = single_nouns(words, "subjects", subjects),
-                       attractor = single_nouns(words, "attractors", attractors),
-                       verb = single_nouns(words, "verbs", verbs);
-            return [=](Draws& draws) -> TemplatePair {
-              const CountedNoun &noun = draws.one_of(subject), &other = draws.one_of(attractor),
-                                &ending = draws.one_of(verb);
-              const bool many = draws.below(2) == 1;
-              return {"The " + (many ? noun.plural : noun.singular) + " " +
-                          draws.one_of(prepositions) + " the " +
-                          (many ? other.singular : other.plural),
-                      " " + (many ? ending.plural : ending.singular),
-                      " " + (many ? ending.singular : ending.plural)};
-            };
-          }};
+  return {
+      "sva",
+      "Subject-verb agreement across a noun of the other number: the verb goes by its subject.",
+      "Linzen et al. 2016, Assessing the Ability of LSTMs to Learn Syntax-Sensitive Dependencies",
+      "nsubj", [](const TokenizerCheck& words) -> PairMaker {
+        const auto subject = single_nouns(words, "subjects", subjects),
+                   attractor = single_nouns(words, "attractors", attractors),
+                   verb = single_nouns(words, "verbs", verbs);
+        return [=](Draws& draws) -> TemplatePair {
+          const CountedNoun &noun = draws.one_of(subject), &other = draws.one_of(attractor),
+                            &ending = draws.one_of(verb);
+          const bool many = draws.below(2) == 1;
+          return {"The " + (many ? noun.plural : noun.singular) + " " + draws.one_of(prepositions) +
+                      " the " + (many ? other.singular : other.plural),
+                  " " + (many ? ending.plural : ending.singular),
+                  " " + (many ? ending.singular : ending.plural)};
+        };
+      }};
 }
 
 }  // namespace headscope
