@@ -343,10 +343,10 @@ class ChartWriter {
     std::string lines;
     for (const Series& series : panel.series) {
       for (std::size_t i = 0; i < series.point_labels.size(); ++i) {
-        std::string label = fit_text(series.point_labels[i], text_size, longest_name);
+        std::string label = fit_text(series.point_labels[i], longest_name);
         const double x = across(series.x[i]), y = down(series.y[i]);
         if (label.empty() || !std::isfinite(x) || !std::isfinite(y)) continue;
-        const auto place = placer.place(x, y, text_width(label, text_size), 1.3 * text_size);
+        const auto place = placer.place(x, y, text_width(label), 1.3 * text_size);
         if (!place) continue;
         std::ranges::replace(label, '"', '\'');
         lines += gnuplot_number(x_range.value_at(place->x / width)) + ' ' +

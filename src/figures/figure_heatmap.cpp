@@ -228,8 +228,8 @@ void add_category_key(const Heatmap& heatmap, const Page& page, PanelScript& scr
                " to " + at(left + box_width, middle - box_height / 2) +
                " front fillstyle solid noborder fillcolor rgb '" + colours[category] + "'");
     script.add("set label " + number + " " +
-               gnuplot_string(fit_text(heatmap.categories[category], text_size, longest_category)) +
-               " at " + at(left + box_width + 6, middle) + " left");
+               gnuplot_string(fit_text(heatmap.categories[category], longest_category)) + " at " +
+               at(left + box_width + 6, middle) + " left");
     middle += key_row;
   }
 }

@@ -18,15 +18,14 @@ inline constexpr double one_column = 312, two_columns = 648;
 inline constexpr std::string_view grey = "#666666", empty_cell = "#e8e8e8";
 
 /// Width in pixels as gnuplot estimates it: all characters are equally wide.
-double text_width(std::string_view text, double size);
+double text_width(std::string_view text);
 
 /// The text, cut with an ellipsis if it is wider than `width`.
-std::string fit_text(std::string_view text, double size, double width);
+std::string fit_text(std::string_view text, double width);
 
 /// The text broken at spaces to lines of at most `width`; at most `max_lines`, the last one
 /// shortened.
-std::vector<std::string> wrap_text(std::string_view text, double size, double width,
-                                   std::size_t max_lines);
+std::vector<std::string> wrap_text(std::string_view text, double width, std::size_t max_lines);
 
 /// gnuplot's expression for these lines; empty if there are none.
 std::string gnuplot_lines(const std::vector<std::string>& lines);
