@@ -47,10 +47,6 @@ std::vector<std::string> axis_title(const std::string& title, double length) {
   return wrap_text(title, length + 40, 2);
 }
 
-std::vector<std::string> panel_title(const std::string& title, double panel_width) {
-  return wrap_text(title, panel_width, 2);
-}
-
 double title_room(std::size_t n_line) {
   return line_height * text_size * static_cast<double>(n_line);
 }
@@ -230,10 +226,6 @@ std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t least, s
   return best;
 }
 
-std::size_t Page::title_line_count(const std::string& title) const {
-  return panel_title(title, panel_width).size();
-}
-
 double Page::column_gap() const {
   return gap + panel_key + (y.named && !y.outer ? y.extent + 8 : 0);
 }
@@ -331,7 +323,7 @@ void PanelScript::axes(const Page& page, std::size_t panel, const std::string& t
   const Axis &x = page.x, &y = page.y;
   const bool leftmost = panel % page.n_column == 0, lowest = panel + page.n_column >= page.n_panel;
   if (page.title_lines > 0) {
-    set("title", gnuplot_lines(panel_title(title, page.panel_width)) + " offset 0, -0.7");
+    set("title", gnuplot_lines(page.panel_title(title)) + " offset 0, -0.7");
   }
   const std::vector<std::string> titles = page.titles();
   for (std::size_t i = 0; i < titles.size(); ++i) {
@@ -341,6 +333,20 @@ void PanelScript::axes(const Page& page, std::size_t panel, const std::string& t
   set("ytics", y.outer && !leftmost ? "" : y.ticks);
   set("format x", lowest || x.named ? x.format : "''");
   set("format y", leftmost || y.named ? y.format : "''");
+}
+
+std::string PanelScript::add_block(const std::string& block) {
+  data_ += (n_block_ > 0 ? "\n\n" : "") + block;
+  return "data index " + std::to_string(n_block_++) + " using ";
+}
+
+void PanelScript::add_to_plot(const std::string& element) {
+  plot_ += (plot_.empty() ? "plot " : ", \\\n  ") + element;
+}
+
+void PanelScript::end_plot() {
+  add(plot_.empty() ? "plot NaN" : plot_);
+  plot_.clear();
 }
 
 }  // namespace headscope

@@ -108,8 +108,12 @@ struct Page {
   void make_room_for_titles(const std::vector<Panel>& panels) {
     title_lines = 0;
     for (const Panel& panel : panels) {
-      title_lines = std::max(title_lines, title_line_count(panel.title));
+      title_lines = std::max(title_lines, panel_title(panel.title).size());
     }
+  }
+  /// The lines of a title above a panel.
+  std::vector<std::string> panel_title(const std::string& title) const {
+    return wrap_text(title, panel_width, 2);
   }
   Rectangle panel(std::size_t index) const;
   /// The smallest rectangle around all panels.
@@ -128,8 +132,6 @@ struct Page {
   double key_title_width() const;
 
  private:
-  /// Lines of a title above a panel, 0 to 2.
-  std::size_t title_line_count(const std::string& title) const;
   std::size_t n_row() const { return (n_panel + n_column - 1) / n_column; }
   double grid_width() const;
   double grid_height() const;
@@ -152,8 +154,8 @@ Page fitted(double width, const LayOut& lay_out) {
   return page;
 }
 
-/// Commands for a figure's panels; settings carry over from panel to panel and are written only
-/// when they change.
+/// Commands and data for a figure's panels; settings carry over from panel to panel and are written
+/// only when they change.
 class PanelScript {
  public:
   void add(std::string_view command);
@@ -161,11 +163,19 @@ class PanelScript {
   void set(const std::string& name, const std::string& value);
   /// Titles and ticks of a panel; numbers only along the outer axes, axes' titles with the first.
   void axes(const Page& page, std::size_t panel, const std::string& title);
+  /// Adds a block of data. @return the beginning of an element of a plot that reads it.
+  std::string add_block(const std::string& block);
+  /// Adds an element to the plot of the panel.
+  void add_to_plot(const std::string& element);
+  /// Draws the panel's plot.
+  void end_plot();
 
   const std::string& text() const { return text_; }
+  const std::string& data() const { return data_; }
 
  private:
-  std::string text_;
+  std::string text_, data_, plot_;
+  std::size_t n_block_ = 0;
   std::map<std::string, std::string> settings_{
       {"title", ""},         {"label 1", ""},       {"label 2", ""},
       {"label 3", ""},       {"key", ""},           {"xtics", "autofreq"},

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/utf8.hpp"
+#include "files/descriptor.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -32,9 +33,6 @@ class MemoryFile {
   MemoryFile() : descriptor_(memfd_create("gnuplot", MFD_CLOEXEC)) {
     if (descriptor_ < 0) fail("a file in memory", errno);
   }
-  ~MemoryFile() { close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
 
   int descriptor() const { return descriptor_; }
   std::string read() const {
@@ -49,7 +47,7 @@ class MemoryFile {
   }
 
  private:
-  int descriptor_;
+  Descriptor descriptor_;
 };
 
 // Becomes the program named by the first argument. Between vfork and exec memory is the parent's,
@@ -161,6 +159,10 @@ std::string gnuplot_number(double value) {
   char buffer[40];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   return std::string(buffer, end);
+}
+
+std::string gnuplot_range(double low, double high) {
+  return "[" + gnuplot_number(low) + ":" + gnuplot_number(high) + "]";
 }
 
 std::string gnuplot_complaint() {

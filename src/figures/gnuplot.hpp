@@ -13,6 +13,9 @@ std::string gnuplot_string(std::string_view text);
 /// A number as gnuplot reads it, exact; `NaN` if it is not finite.
 std::string gnuplot_number(double value);
 
+/// `[0:1]`, as `set xrange` takes it.
+std::string gnuplot_range(double low, double high);
+
 /// gnuplot does not draw a figure. @see run_gnuplot
 class DrawingError : public Error {
  public:

@@ -185,9 +185,8 @@ TEST_F(Figures, DivergingScaleIsCentred) {
   Figure figure = two_by_three();
   auto& map = std::get<Heatmap>(figure.content);
   map.scale = ColourScale::diverging;
-  map.centre = 0.25;
   draw(figure);
-  EXPECT_THAT(file("small.gp"), HasSubstr("set cbrange [-0.5:1]"));
+  EXPECT_THAT(file("small.gp"), HasSubstr("set cbrange [-1:1]"));
 }
 
 TEST_F(Figures, NumbersOfARangeThatEndsCloseToZeroAreShort) {
