@@ -6,7 +6,6 @@
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "commands.hpp"
-#include "figures/drawing.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
 #include "headscope/output_lock.hpp"
@@ -88,8 +87,7 @@ class CompareCommand : public Command {
     results.attributes["command_line"] = recorded_text(command_line);
     results.groups.push_back(std::move(comparison.group));
     const OutputLock lock(output_.folder);
-    if (!output_.quiet) announce_replacement(output_.folder);
-    if (!output_.quiet) say_if_no_figures(output_.folder, why_no_figures());
+    announce_output(output_);
     Progress progress(output_.quiet);
     write_run(results, output_, progress);
   }

@@ -1,5 +1,4 @@
 #include "commands.hpp"
-#include "figures/drawing.hpp"
 #include "run_setup.hpp"
 #include "shared_options.hpp"
 
@@ -38,10 +37,7 @@ class MergeCommand : public Command {
     run_.command_line = command_line;
     check_output_folder(run_.output.folder);
     const OutputLock lock(run_.output.folder);
-    if (!run_.output.quiet) {
-      announce_replacement(run_.output.folder);
-      say_if_no_figures(run_.output.folder, why_no_figures());
-    }
+    announce_output(run_.output);
     Progress progress(run_.output.quiet);
     progress.phase("merging shards");
     RunSetup setup(run_);

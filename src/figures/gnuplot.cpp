@@ -10,8 +10,11 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
+#include <sstream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -115,8 +118,6 @@ std::string complaint(const std::string& output) {
   return first.empty() ? "no message" : first;
 }
 
-constexpr int seconds_to_start = 20;
-
 struct Output {
   std::optional<int> status;  // nothing if the process had to be killed
   std::string picture, messages;
@@ -132,6 +133,19 @@ Output run_in(const std::string& directory, std::vector<std::string> words, int 
   const std::optional<int> status =
       wait_for(spawn_in(directory, arguments.data(), picture, messages), seconds);
   return {status, picture.read(), messages.read()};
+}
+
+bool is_installed() {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::filesystem::path program = std::filesystem::path(folder) / "gnuplot";
+    std::error_code none;
+    if (std::filesystem::is_regular_file(program, none) && access(program.c_str(), X_OK) == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -165,9 +179,11 @@ std::string gnuplot_range(double low, double high) {
   return "[" + gnuplot_number(low) + ":" + gnuplot_number(high) + "]";
 }
 
-std::string gnuplot_complaint() {
+std::string why_no_figures() {
+  if (!is_installed()) return "gnuplot is not installed";
+  constexpr int seconds_to_start = 20;
   const Output output = run_in(".", {"gnuplot", "--version"}, seconds_to_start);
-  return output.is_success() ? "" : complaint(output.messages);
+  return output.is_success() ? "" : "gnuplot does not start (" + complaint(output.messages) + ")";
 }
 
 std::string run_gnuplot(const std::string& directory, const std::string& script,

@@ -22,9 +22,9 @@ class DrawingError : public Error {
   using Error::Error;
 };
 
-/// What is wrong with the gnuplot on PATH: the first line that `gnuplot --version` says when it
-/// fails. Empty if it runs. @throws DrawingError if there is none.
-std::string gnuplot_complaint();
+/// Why no figure can be drawn: `gnuplot is not installed`, or what the gnuplot on PATH says when it
+/// does not start. Empty if it starts.
+std::string why_no_figures();
 
 /// Runs `gnuplot -d -c {script} {format} {output}` in `directory`: no shell, no start-up file of
 /// the user. The output is kept in memory: gnuplot does not notice a full disk.
