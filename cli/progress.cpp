@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iostream>
 
-#include "duration_text.hpp"
 #include "terminal.hpp"
 
 namespace headscope {
@@ -99,11 +98,7 @@ void Progress::finish() {
 void Progress::print() {
   printed_any_ = true;
   printed_ = Clock::now();
-  if (style_ == Style::terminal) {
-    std::cerr << "\r\033[K" << line();
-  } else {
-    std::cerr << line() << "\n";
-  }
+  std::cerr << (style_ == Style::terminal ? "\r\033[K" + line() : line() + "\n");
   std::cerr.flush();
 }
 
