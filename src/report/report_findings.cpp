@@ -54,12 +54,6 @@ std::string last_headline(const std::vector<Description>& descriptions,
   return "";
 }
 
-/// A warning as a sentence; on a terminal it follows the program's name in lower case.
-std::string as_sentence(std::string warning) {
-  if (!warning.empty() && warning[0] >= 'a' && warning[0] <= 'z') warning[0] += 'A' - 'a';
-  return warning;
-}
-
 /// The texts of the lines that are not empty.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -138,8 +132,9 @@ std::vector<Finding> findings(const Results& results,
     if (!text.empty()) lines.push_back({.about = about, .text = text});
   };
   const std::optional<HeadShape> shape = head_shape(results);
-  add(warning_about, as_sentence(results.text("corpus_warning")));
-  for (const Description& entry : descriptions) add(warning_about, as_sentence(entry.warning));
+  // On a terminal a warning follows the program's name in lower case.
+  add(warning_about, capitalised(results.text("corpus_warning")));
+  for (const Description& entry : descriptions) add(warning_about, capitalised(entry.warning));
   if (shape && results.attributes.contains("model_path")) {
     add(model_about, model_line(results, descriptions, *shape));
   }

@@ -1,14 +1,13 @@
-#include "report/report_head_lists.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/head_range.hpp"
+#include "base/utf8.hpp"
 #include "report/head_variables.hpp"
+#include "report/report_heads.hpp"
 #include "report/script_json.hpp"
 
 namespace headscope {
@@ -174,31 +173,18 @@ void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadS
 
 }  // namespace
 
-json nearest_heads_json(const Results& results, const std::vector<Presentation>& presentations,
-                        const HeadShape& shape) {
-  json lists = json::array();
+void add_head_lists(const Results& results, const std::vector<Presentation>& presentations,
+                    const HeadShape& shape, json& data) {
+  data["neighbours"] = data["edges"] = data["tables"] = json::array();
   for (const auto& [group, nearest] : items_of(results, presentations, &Presentation::nearest)) {
-    add_nearest(*group, *nearest, shape.n_head_total(), lists);
+    add_nearest(*group, *nearest, shape.n_head_total(), data["neighbours"]);
   }
-  return lists;
-}
-
-json edge_lists_json(const Results& results, const std::vector<Presentation>& presentations,
-                     const HeadShape& shape) {
-  json edges = json::array();
-  for (const auto& [group, item] : items_of(results, presentations, &Presentation::edges)) {
-    add_edges(*group, *item, shape, edges);
+  for (const auto& [group, edges] : items_of(results, presentations, &Presentation::edges)) {
+    add_edges(*group, *edges, shape, data["edges"]);
   }
-  return edges;
-}
-
-json best_rows_json(const Results& results, const std::vector<Presentation>& presentations,
-                    const HeadShape& shape) {
-  json tables = json::array();
   for (const auto& [group, table] : items_of(results, presentations, &Presentation::tables)) {
-    add_best_rows(*group, *table, shape, tables);
+    add_best_rows(*group, *table, shape, data["tables"]);
   }
-  return tables;
 }
 
 }  // namespace headscope
