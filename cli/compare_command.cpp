@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "base/text.hpp"
 #include "base/utf8.hpp"
@@ -100,12 +101,11 @@ class CompareCommand : public Command {
                                        " labels, one for each run, got " +
                                        std::to_string(labels_.size()));
     }
-    for (std::size_t i = 0; i < labels_.size(); ++i) {
-      if (std::find(labels_.begin(), labels_.begin() + static_cast<std::ptrdiff_t>(i),
-                    labels_[i]) != labels_.begin() + static_cast<std::ptrdiff_t>(i)) {
-        throw OptionError(
-            "--label", "expected a different label for each run, got \"" + labels_[i] + "\" twice");
-      }
+    std::set<std::string> different;
+    for (const std::string& label : labels_) {
+      if (different.insert(label).second) continue;
+      throw OptionError("--label",
+                        "expected a different label for each run, got \"" + label + "\" twice");
     }
     const fs::path output = fs::weakly_canonical(fs::absolute(output_.folder));
     std::vector<ComparedRun> runs;

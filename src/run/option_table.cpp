@@ -14,7 +14,7 @@ using Words = Option::Words;
 
 void check_choice(const Option& option, const std::string& value) {
   const Words& choices = option.choices;
-  if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return;
+  if (choices.empty() || std::ranges::count(choices, value) > 0) return;
   throw OptionError("--" + option.name, "expected one of " + joined(choices, ", ") + "; got \"" +
                                             value + "\"" + suggestion(value, choices));
 }
@@ -86,7 +86,7 @@ Option& OptionTable::operator()(std::vector<std::string>& field, Option option) 
   option.default_value = joined(field, ",");
   option.store = [&field](const Option& self, const Words& words) {
     const Words values = self.several ? words : split_at_commas(words.front());
-    if (!self.several && std::count(values.begin(), values.end(), "") > 0) {
+    if (!self.several && std::ranges::count(values, "") > 0) {
       self.refuse("names with commas between them,", words.front());
     }
     for (const std::string& value : values) check_choice(self, value);
@@ -96,8 +96,7 @@ Option& OptionTable::operator()(std::vector<std::string>& field, Option option) 
 }
 
 Option& OptionTable::at(const std::string& name) {
-  const auto found = std::find_if(options_.begin(), options_.end(),
-                                  [&](const Option& option) { return option.name == name; });
+  const auto found = std::ranges::find(options_, name, &Option::name);
   if (found == options_.end()) throw OptionError("--" + name, "no such option");
   return *found;
 }
