@@ -64,18 +64,19 @@ void check_output_folder(const std::string& path) {
 }
 
 void refuse_replacement(const std::string& path) {
+  if (holds_results(path)) {
+    throw DataError(path, "",
+                    "holds the results of a finished run; --force replaces them, or choose another "
+                    "folder");
+  }
   for (const char* const name : {"report.html", "report.md"}) {
     const fs::path file = fs::path(path) / name;
     std::error_code ignored;
-    if (holds_results(path) || !fs::exists(file, ignored)) continue;
+    if (!fs::exists(file, ignored)) continue;
     throw DataError(file.string(), "",
                     "is not of a run, since no results.h5 is beside it; --force replaces it, or "
                     "choose another folder");
   }
-  if (!holds_results(path)) return;
-  throw DataError(path, "",
-                  "holds the results of a finished run; --force replaces them, or choose another "
-                  "folder");
 }
 
 void refuse_input_as_output(const std::string& input, const std::string& output) {

@@ -101,69 +101,58 @@ Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
                            .log_x = places.log}};
 }
 
-/// A share or a correlation for each variable of the head panel (rows) and run (columns).
-struct ByVariable {
-  std::vector<std::string> names;
-  std::vector<double> values;  ///< row-major
-};
-
-Figure by_variable_figure(const ResultsGroup& group, ByVariable rows, Heatmap map,
-                          const std::string& stem, const std::string& title,
-                          const std::string& caption) {
-  const std::vector<std::string>& runs = group.labels("run");
-  map.row_labels = std::move(rows.names);
-  map.column_labels = {runs.begin() + 1, runs.end()};
-  map.column_title = "run";
-  map.panels.push_back(
-      {"", Array({map.row_labels.size(), runs.size() - 1}, std::move(rows.values))});
-  return {.name = file_stem(stem),
-          .group = group.name,
-          .title = title,
-          .caption = caption,
-          .source = headscope_definition,
-          .content = std::move(map)};
-}
-
+/// Adds a heat map of a number for each variable of the head panel (rows) that has one and each run
+/// (columns).
+/// @param what   the number: `changed` for variables `NAME_changed`.
+/// @param value  of such a variable in a run, given the offsets of the run's values.
 template <typename Value>
-ByVariable by_variable(const ResultsGroup& group, const std::vector<ScoreSection>& scores,
-                       const std::string& suffix, Value value) {
-  ByVariable rows;
+void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>& scores,
+                     const std::string& what, Value value, Heatmap map, const std::string& title,
+                     const std::string& caption, std::vector<Figure>& figures) {
+  const std::vector<std::string>& runs = group.labels("run");
+  std::vector<double> values;  // row-major
   for (const ScoreSection& section : scores) {
     for (const std::string& name : section.variables) {
-      const Variable* const variable = group.find(name + suffix);
+      const Variable* const variable = group.find(name + "_" + what);
       if (variable == nullptr) continue;
       for (const ComparedSlice& slice : compared_slices(group, *variable)) {
         // Without the group's name, which the label has no room for.
-        rows.names.push_back(in_words(name.substr(name.find('_') + 1), slice.label));
+        map.row_labels.push_back(in_words(name.substr(name.find('_') + 1), slice.label));
         for (std::size_t run = 1; run < slice.at.size(); ++run) {
-          rows.values.push_back(value(*variable, run, slice.at[run]));
+          values.push_back(value(*variable, run, slice.at[run]));
         }
       }
     }
   }
-  return rows;
+  if (map.row_labels.empty()) return;
+  map.column_labels = {runs.begin() + 1, runs.end()};
+  map.column_title = "run";
+  map.panels.push_back({"", Array({map.row_labels.size(), runs.size() - 1}, std::move(values))});
+  figures.push_back({.name = file_stem(what),
+                     .group = group.name,
+                     .title = title,
+                     .caption = caption,
+                     .source = headscope_definition,
+                     .content = std::move(map)});
 }
 
-void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>& scores,
-                     std::vector<Figure>& figures) {
+void add_correlations_and_changes(const ResultsGroup& group,
+                                  const std::vector<ScoreSection>& scores,
+                                  std::vector<Figure>& figures) {
   const std::string first = group.labels("run")[0];
-  ByVariable correlations =
-      by_variable(group, scores, "_rank_correlation",
-                  [](const Variable& variable, std::size_t, const std::vector<std::size_t>& at) {
-                    return variable.estimate(at[0]).value;
-                  });
-  if (!correlations.names.empty()) {
-    Heatmap map{
-        .value_title = "rank correlation", .scale = ColourScale::diverging, .low = -1, .high = 1};
-    figures.push_back(
-        by_variable_figure(group, std::move(correlations), std::move(map), "rank_correlation",
-                           "Does the order of heads stay?",
-                           "Spearman's rank correlation over heads with the first run, " + first +
-                               ", for the variables of the head panel."));
-  }
+  add_by_variable(
+      group, scores, "rank_correlation",
+      [](const Variable& variable, std::size_t, const std::vector<std::size_t>& at) {
+        return variable.estimate(at[0]).value;
+      },
+      {.value_title = "rank correlation", .scale = ColourScale::diverging, .low = -1, .high = 1},
+      "Does the order of heads stay?",
+      "Spearman's rank correlation over heads with the first run, " + first +
+          ", for the variables of the head panel.",
+      figures);
   const ComparedHeads compared(group);
-  ByVariable shares = by_variable(
-      group, scores, "_changed",
+  add_by_variable(
+      group, scores, "changed",
       [&](const Variable& variable, std::size_t run, const std::vector<std::size_t>& at) {
         double n = 0, n_changed = 0;
         for (std::size_t i = 0; i < at.size(); ++i) {
@@ -172,15 +161,12 @@ void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>&
           n_changed += variable.values.values[at[i]];
         }
         return n_changed / n;
-      });
-  if (!shares.names.empty()) {
-    Heatmap map{.value_title = "share of heads", .low = 0, .high = 1};
-    figures.push_back(by_variable_figure(
-        group, std::move(shares), std::move(map), "changed", "How many heads changed?",
-        "Share of heads, without removed ones, whose 95 % interval lies apart from that in the "
-        "first run, " +
-            first + ", for the variables of the head panel that have intervals."));
-  }
+      },
+      {.value_title = "share of heads", .low = 0, .high = 1}, "How many heads changed?",
+      "Share of heads, without removed ones, whose 95 % interval lies apart from that in the "
+      "first run, " +
+          first + ", for the variables of the head panel that have intervals.",
+      figures);
 }
 
 std::string shown_runs(std::size_t n_run, std::size_t n_shown) {
@@ -278,7 +264,7 @@ std::vector<Figure> comparison_figures(const Results& results, const Presentatio
   }
   if (!head_shape(results)) return figures;
   add_types(group, figures);
-  add_by_variable(group, presentation.scores, figures);
+  add_correlations_and_changes(group, presentation.scores, figures);
   add_differences(group, presentation.scores, figures);
   return figures;
 }

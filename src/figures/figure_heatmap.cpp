@@ -186,12 +186,6 @@ std::string colour_bar(const Page& page, double x, double y, double height) {
          ", screen " + page.up(height);
 }
 
-// One bar for all panels; gnuplot would place one beside each.
-std::string common_bar(const Page& page) {
-  const Rectangle area = page.panels();
-  return colour_bar(page, area.right() + bar_gap, area.y, page.key_height);
-}
-
 std::string range_text(const AxisRange& range) {
   return "set cbrange " + gnuplot_range(range.low, range.high);
 }
@@ -273,7 +267,8 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   if (categorical) {
     script.add("unset colorbox");
   } else if (!separate_scales) {
-    script.add(common_bar(page));
+    // One bar for all panels; gnuplot would place one beside each.
+    script.add(colour_bar(page, page.panels().right() + bar_gap, page.panels().y, page.key_height));
   }
   const double right = static_cast<double>(shape[1]) - 0.5,
                bottom = static_cast<double>(shape[0]) - 0.5;
