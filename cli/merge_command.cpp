@@ -19,16 +19,7 @@ class MergeCommand : public Command {
     }
   }
 
-  void run(const std::string& command_line) override {
-    try {
-      merge(command_line);
-    } catch (const RunError& error) {
-      throw with_advice(error, run_);
-    }
-  }
-
- private:
-  void merge(const std::string& command_line) {
+  void run(const std::string& command_line) override try {
     const ShardTable shards(shards_, run_.files.mixed);
     run_.restore(shards.label().options, shards.first_path());
     for (const Option& option : options_.options()) {
@@ -42,8 +33,11 @@ class MergeCommand : public Command {
     progress.phase("merging shards");
     RunSetup setup(run_);
     write_run(merge_shards(setup.input(), shards, progress), run_.output, progress);
+  } catch (const RunError& error) {
+    throw with_advice(error, run_);
   }
 
+ private:
   std::vector<std::string> shards_;
   RunOptions run_;
 };

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fields.hpp"
 #include "base/utf8.hpp"
 #include "files/descriptor.hpp"
 #include "headscope/error.hpp"
@@ -108,12 +109,10 @@ std::optional<int> wait_for(pid_t pid, int seconds) {
 // gnuplot repeats the offending line and a caret before it says what is wrong.
 std::string complaint(const std::string& output) {
   std::string first;
-  for (std::size_t start = 0; start < output.size();) {
-    const std::size_t end = std::min(output.find('\n', start), output.size());
-    std::string line = one_line(std::string_view(output).substr(start, end - start));
+  for (const std::string_view text : fields::split(output, '\n')) {
+    std::string line = one_line(text);
     if (line.find(" line ") != std::string::npos) return line;
     if (first.empty() && line.find_first_not_of(" ^") != std::string::npos) first = std::move(line);
-    start = end + 1;
   }
   return first.empty() ? "no message" : first;
 }

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <ranges>
-#include <sstream>
 
+#include "base/fields.hpp"
 #include "base/number_text.hpp"
 #include "headscope/report.hpp"
 #include "report/head_variables.hpp"
@@ -54,16 +54,6 @@ std::string last_headline(const std::vector<Description>& descriptions,
   return "";
 }
 
-/// The texts of the lines that are not empty.
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::string line;
-  for (std::istringstream stream(text); std::getline(stream, line);) {
-    if (!line.empty()) lines.push_back(line);
-  }
-  return lines;
-}
-
 }  // namespace
 
 std::string claims_line(const Results& results) {
@@ -103,7 +93,10 @@ std::vector<Finding> first_sentences(const ReportContent& content) {
 }
 
 SectionText section_text(const ReportContent& content, const ResultsGroup& group) {
-  SectionText text{"", {}, lines_of(group.summary)};
+  SectionText text;
+  for (const std::string_view line : fields::split(group.summary, '\n')) {
+    if (!line.empty()) text.paragraphs.emplace_back(line);
+  }
   const auto description = std::ranges::find(content.descriptions, group.name, &Description::group);
   if (has_headline(content.descriptions) && description != content.descriptions.end()) {
     text.found = description->found;

@@ -18,8 +18,8 @@ json json_number(double value, int digits) {
   return std::stod(number_text(value, digits));
 }
 
-json json_numbers(const std::vector<double>& values, int digits) {
-  return json_list(values, [&](double value) { return json_number(value, digits); });
+json json_numbers(const std::vector<double>& values) {
+  return json_list(values, [](double value) { return json_number(value); });
 }
 
 json packed_numbers(std::span<const double> values) {

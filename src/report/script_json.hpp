@@ -18,7 +18,7 @@ nlohmann::json json_list(const Items& items, const Value& value) {
 
 /// A number in at most `digits` significant digits, null where it is not finite.
 nlohmann::json json_number(double value, int digits = 4);
-nlohmann::json json_numbers(const std::vector<double>& values, int digits = 4);
+nlohmann::json json_numbers(const std::vector<double>& values);
 
 /// Two bytes a value, the lower first: 0 for a missing one, else 1 to 65535 from `low` to `high`.
 nlohmann::json packed_numbers(std::span<const double> values);

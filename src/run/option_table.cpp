@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/fields.hpp"
 #include "base/nearest_name.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
@@ -17,18 +18,6 @@ void check_choice(const Option& option, const std::string& value) {
   if (choices.empty() || std::ranges::count(choices, value) > 0) return;
   throw OptionError("--" + option.name, "expected one of " + joined(choices, ", ") + "; got \"" +
                                             value + "\"" + suggestion(value, choices));
-}
-
-Words split_at_commas(const std::string& text) {
-  Words parts(1);
-  for (const char c : text) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
 }
 
 }  // namespace
@@ -85,9 +74,13 @@ Option& OptionTable::operator()(std::string& field, Option option) {
 Option& OptionTable::operator()(std::vector<std::string>& field, Option option) {
   option.default_value = joined(field, ",");
   option.store = [&field](const Option& self, const Words& words) {
-    const Words values = self.several ? words : split_at_commas(words.front());
-    if (!self.several && std::ranges::count(values, "") > 0) {
-      self.refuse("names with commas between them,", words.front());
+    Words values = words;
+    if (!self.several) {
+      const auto names = fields::split(words.front(), ',');
+      if (std::ranges::count(names, "") > 0) {
+        self.refuse("names with commas between them,", words.front());
+      }
+      values.assign(names.begin(), names.end());
     }
     for (const std::string& value : values) check_choice(self, value);
     field = values;

@@ -304,10 +304,7 @@ std::vector<ResultsGroup> results_of_piece(const std::vector<const RegisteredAna
   model.observe(pass, piece);
   std::vector<ResultsGroup> groups;
   for (const ModelRun::Item& item : model.items()) {
-    for (ResultsGroup& group :
-         titled(item.analysis->finish(*item.statistics), item.registered->info)) {
-      groups.push_back(std::move(group));
-    }
+    add_titled(item.analysis->finish(*item.statistics), item.registered->info, groups);
   }
   return groups;
 }
