@@ -28,24 +28,22 @@ bool is_spans(const Series& series) {
   return series.style == Series::Style::spans;
 }
 
-void check(const std::string& figure, const Chart& chart) {
-  if (chart.panels.empty()) throw ShapeError(figure + ": expected a panel, got none");
-  for (const ChartPanel& panel : chart.panels) {
-    for (const Series& series : panel.series) {
-      const std::string what = figure + " series " + one_line(series.label);
-      check_count(what + " y", series.x.size(), series.y.size());
-      check_count(what + " low", series.high.size(), series.low.size());
-      if (!series.low.empty()) check_count(what + " interval", series.y.size(), series.low.size());
-      if (!series.point_labels.empty()) {
-        check_count(what + " point labels", series.y.size(), series.point_labels.size());
-      }
-      if (is_spans(series)) check_count(what + " interval", series.y.size(), series.low.size());
-    }
-  }
-}
-
 auto series_of_all_panels(const Chart& chart) {
   return chart.panels | std::views::transform(&ChartPanel::series) | std::views::join;
+}
+
+void check(const std::string& figure, const Chart& chart) {
+  if (chart.panels.empty()) throw ShapeError(figure + ": expected a panel, got none");
+  for (const Series& series : series_of_all_panels(chart)) {
+    const std::string what = figure + " series " + one_line(series.label);
+    check_count(what + " y", series.x.size(), series.y.size());
+    check_count(what + " low", series.high.size(), series.low.size());
+    if (!series.low.empty()) check_count(what + " interval", series.y.size(), series.low.size());
+    if (!series.point_labels.empty()) {
+      check_count(what + " point labels", series.y.size(), series.point_labels.size());
+    }
+    if (is_spans(series)) check_count(what + " interval", series.y.size(), series.low.size());
+  }
 }
 
 // Whether an axis counts something.

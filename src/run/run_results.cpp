@@ -22,10 +22,9 @@ void add_provenance(Results& results, const RunInput& input, std::uint64_t n_tok
   attributes["seed"] = as_count(settings.seed);
   attributes["blas"] = blas::library_description();
   attributes["precision"] = settings.precision;
-  const Engines& engines = settings.engines;
-  attributes["precision_engine"] = engine_name(engines.differences);
-  attributes["pass_engine"] = engine_name(engines.passes);
-  attributes["gradient_engine"] = engine_name(engines.gradients);
+  attributes["precision_engine"] = engine_name(settings.engines.differences);
+  attributes["pass_engine"] = engine_name(settings.engines.passes);
+  attributes["gradient_engine"] = engine_name(settings.engines.gradients);
   attributes["threads"] = std::int64_t{blas::thread_count()};
   add_model(results, context.model);
   if (context.tasks != nullptr) attributes["tasks_sha256"] = context.tasks->sha256();
