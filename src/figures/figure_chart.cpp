@@ -359,7 +359,7 @@ class ChartWriter {
 
 }  // namespace
 
-FigureScript chart_script(const Figure& figure, const Chart& chart) {
+FigureScript script_of(const Figure& figure, const Chart& chart) {
   check("figure " + figure.name, chart);
   return ChartWriter(chart).write();
 }

@@ -319,7 +319,7 @@ std::vector<double> graph_rises(const Graph& graph) {
   return rises;
 }
 
-FigureScript graph_script(const Figure& figure, const Graph& graph) {
+FigureScript script_of(const Figure& figure, const Graph& graph) {
   check("figure " + figure.name, graph);
   return GraphWriter(graph).write();
 }

@@ -249,7 +249,7 @@ void add_group_lines(const Shape& shape, std::size_t group, PanelScript& script)
 
 }  // namespace
 
-FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
+FigureScript script_of(const Figure& figure, const Heatmap& heatmap) {
   check("figure " + figure.name, heatmap);
   const Page page = page_of(heatmap);
   const Shape& shape = heatmap.panels.front().values.shape;
@@ -317,13 +317,9 @@ Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels,
 
 Heatmap head_probabilities(std::string value_title, std::vector<HeatmapPanel> panels) {
   Heatmap map = head_map(std::move(value_title), std::move(panels), 0);
-  double largest = 0;
-  for (const HeatmapPanel& panel : map.panels) {
-    for (const double value : panel.values.values) {
-      if (std::isfinite(value)) largest = std::max(largest, value);
-    }
-  }
-  if (largest > 0) map.high = largest;
+  Range range;
+  for (const HeatmapPanel& panel : map.panels) range.include(panel.values.values);
+  if (range.high > 0) map.high = range.high;
   return map;
 }
 

@@ -192,9 +192,9 @@ struct FigureScript {
 
 /// The script that draws a figure's content below its title.
 /// @throws ShapeError naming the figure if labels, values or intervals do not fit together.
-FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap);
-FigureScript chart_script(const Figure& figure, const Chart& chart);
-FigureScript graph_script(const Figure& figure, const Graph& graph);
+FigureScript script_of(const Figure& figure, const Heatmap& heatmap);
+FigureScript script_of(const Figure& figure, const Chart& chart);
+FigureScript script_of(const Figure& figure, const Graph& graph);
 
 /// By edge, how far the control point of its quadratic curve lies from the middle of its ends: in
 /// rows upwards, or with `Graph::bands` in columns to the right. Edges between the same nodes get

@@ -37,14 +37,13 @@ json head_types_json(const Results& results, const std::vector<Presentation>& pr
                      const HeadShape& shape) {
   const std::optional<HeadTypes> found = head_types(results, shape);
   if (!found) return nullptr;
-  json flags = json::array();
-  for (const std::vector<bool>& has_type : found->has_type) {
+  const json flags = json_list(found->has_type, [](const std::vector<bool>& has_type) {
     json list = json::array();
     for (std::size_t type = 0; type < has_type.size(); ++type) {
       if (has_type[type]) list.push_back(type);
     }
-    flags.push_back(std::move(list));
-  }
+    return list;
+  });
   const json primary = json_list(found->primary, [](const std::optional<std::size_t>& type) {
     return type ? json(*type) : json(nullptr);
   });

@@ -44,7 +44,7 @@ TEST(LabelledAxis, GivesALabelTheRoomOfTheEmptyOnesBesideIt) {
 
 Page page_of_heads(std::size_t n_layer, std::size_t n_head, std::size_t n_panel) {
   const HeatmapPanel panel{"", Array({n_layer, n_head}, 0.5)};
-  return heatmap_script({}, head_map("share", std::vector(n_panel, panel))).page;
+  return script_of({}, head_map("share", std::vector(n_panel, panel))).page;
 }
 
 TEST(HeadMaps, FillTheirPageWhateverTheirShape) {
@@ -84,7 +84,7 @@ TEST(ChartPanels, InWholeRowsLeaveNoGap) {
       panel.series.resize(1);
       panel.series[0].x = panel.series[0].y = {0, 1};
     }
-    const Page page = chart_script(figure, chart).page;
+    const Page page = script_of(figure, chart).page;
     EXPECT_EQ(page.n_panel % page.n_column, 0u) << count;
     EXPECT_GE(page.n_panel + 2, count);
   }
