@@ -2,11 +2,11 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "commands.hpp"
-#include "figures/drawing.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
 #include "headscope/output_lock.hpp"
@@ -88,8 +88,7 @@ class CompareCommand : public Command {
     results.attributes["command_line"] = recorded_text(command_line);
     results.groups.push_back(std::move(comparison.group));
     const OutputLock lock(output_.folder);
-    if (!output_.quiet) announce_replacement(output_.folder);
-    if (!output_.quiet) say_if_no_figures(output_.folder, why_no_figures());
+    announce_output(output_);
     Progress progress(output_.quiet);
     write_run(results, output_, progress);
   }
@@ -102,12 +101,11 @@ class CompareCommand : public Command {
                                        " labels, one for each run, got " +
                                        std::to_string(labels_.size()));
     }
-    for (std::size_t i = 0; i < labels_.size(); ++i) {
-      if (std::find(labels_.begin(), labels_.begin() + static_cast<std::ptrdiff_t>(i),
-                    labels_[i]) != labels_.begin() + static_cast<std::ptrdiff_t>(i)) {
-        throw OptionError(
-            "--label", "expected a different label for each run, got \"" + labels_[i] + "\" twice");
-      }
+    std::set<std::string> different;
+    for (const std::string& label : labels_) {
+      if (different.insert(label).second) continue;
+      throw OptionError("--label",
+                        "expected a different label for each run, got \"" + label + "\" twice");
     }
     const fs::path output = fs::weakly_canonical(fs::absolute(output_.folder));
     std::vector<ComparedRun> runs;

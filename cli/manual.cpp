@@ -17,6 +17,12 @@ std::string roff(const std::string& text) {
   return line.starts_with('.') || line.starts_with('\'') ? "\\&" + line : line;
 }
 
+std::string man_examples(const RegisteredCommand& command) {
+  return joined(command.examples, "", [](const std::string& example) {
+    return ".P\n.nf\n" + roff("    headscope " + example) + "\n.fi\n";
+  });
+}
+
 std::string man_command(const RegisteredCommand& command) {
   const std::unique_ptr<Command> made = command.make();
   std::string text = ".SS " + roff(usage_text(command.name, made->options())) + "\n" +
@@ -26,16 +32,7 @@ std::string man_command(const RegisteredCommand& command) {
     text += ".TP\n.B " + roff(names_text(option)) + "\n" + roff(option_help(option)) + "\n";
   }
   if (!command.examples.empty()) text += ".P\nExamples:\n";
-  for (const std::string& example : command.examples) {
-    text += ".P\n.nf\n" + roff("    headscope " + example) + "\n.fi\n";
-  }
-  return text;
-}
-
-std::vector<std::string> command_names() {
-  std::vector<std::string> names;
-  for (const RegisteredCommand& command : commands()) names.push_back(command.name);
-  return names;
+  return text + man_examples(command);
 }
 
 /// Whether the value is several choices with commas between them: `A,B`, `FORMATS`.
@@ -85,13 +82,7 @@ std::string man_page() {
         {"shards/", "the state of a run that is not finished"}}) {
     text += std::string(".TP\n.I ") + roff(name) + "\n" + roff(content) + "\n";
   }
-  text += ".SH EXAMPLES\n";
-  for (const RegisteredCommand& command : commands()) {
-    for (const std::string& example : command.examples) {
-      text += ".P\n.nf\n" + roff("    headscope " + example) + "\n.fi\n";
-    }
-  }
-  return text +
+  return text + ".SH EXAMPLES\n" + joined(commands(), "", man_examples) +
          ".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage, 130 or 143 stopped by SIGINT or "
          "SIGTERM.\n";
 }
@@ -112,7 +103,7 @@ std::string bash_completion() {
     option_words.push_back("--help");
     options += "    " + command.name + ") words='" + joined(option_words, " ") + "' ;;\n";
   }
-  const std::string names = joined(command_names(), " ");
+  const std::string names = joined(commands(), " ", &RegisteredCommand::name);
   // In a list, what stands before the last comma is kept.
   return "_headscope() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} words= list= before=\n"

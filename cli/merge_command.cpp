@@ -1,5 +1,4 @@
 #include "commands.hpp"
-#include "figures/drawing.hpp"
 #include "run_setup.hpp"
 #include "shared_options.hpp"
 
@@ -20,16 +19,7 @@ class MergeCommand : public Command {
     }
   }
 
-  void run(const std::string& command_line) override {
-    try {
-      merge(command_line);
-    } catch (const RunError& error) {
-      throw with_advice(error, run_);
-    }
-  }
-
- private:
-  void merge(const std::string& command_line) {
+  void run(const std::string& command_line) override try {
     const ShardTable shards(shards_, run_.files.mixed);
     run_.restore(shards.label().options, shards.first_path());
     for (const Option& option : options_.options()) {
@@ -38,16 +28,16 @@ class MergeCommand : public Command {
     run_.command_line = command_line;
     check_output_folder(run_.output.folder);
     const OutputLock lock(run_.output.folder);
-    if (!run_.output.quiet) {
-      announce_replacement(run_.output.folder);
-      say_if_no_figures(run_.output.folder, why_no_figures());
-    }
+    announce_output(run_.output);
     Progress progress(run_.output.quiet);
     progress.phase("merging shards");
     RunSetup setup(run_);
     write_run(merge_shards(setup.input(), shards, progress), run_.output, progress);
+  } catch (const RunError& error) {
+    throw with_advice(error, run_);
   }
 
+ private:
   std::vector<std::string> shards_;
   RunOptions run_;
 };

@@ -1,11 +1,18 @@
 #include "phase_lines.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <system_error>
 
-#include "duration_text.hpp"
-
 namespace headscope {
+
+std::string duration_text(double seconds) {
+  const long long rounded = std::llround(seconds);
+  if (rounded < 60) return std::to_string(rounded) + " s";
+  if (rounded < 3600)
+    return std::to_string(rounded / 60) + " min " + std::to_string(rounded % 60) + " s";
+  return std::to_string(rounded / 3600) + " h " + std::to_string(rounded % 3600 / 60) + " min";
+}
 
 PhaseLines::PhaseLines(std::chrono::milliseconds interval) : interval_(interval) {
   try {

@@ -8,6 +8,9 @@
 
 namespace headscope {
 
+/// The time in whole seconds, minutes or hours: `41 s`, `2 min 5 s`, `1 h 12 min`.
+std::string duration_text(double seconds);
+
 /// Lines on stderr that say what goes on and how long it has lasted: the first after `interval`,
 /// the next after twice as long, and so on. For where no terminal shows one line that changes.
 class PhaseLines {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iostream>
 
-#include "duration_text.hpp"
 #include "terminal.hpp"
 
 namespace headscope {
@@ -99,21 +98,17 @@ void Progress::finish() {
 void Progress::print() {
   printed_any_ = true;
   printed_ = Clock::now();
-  if (style_ == Style::terminal) {
-    std::cerr << "\r\033[K" << line();
-  } else {
-    std::cerr << line() << "\n";
-  }
+  std::cerr << (style_ == Style::terminal ? "\r\033[K" + line() : line() + "\n");
   std::cerr.flush();
 }
 
-Progress::Left Progress::left() const {
+std::optional<Progress::Left> Progress::left() const {
   const double cost_left = std::max(0.0, cost_ - cost_before_ - cost_done_);
-  if (cost_ == 0 || (cost_left > 0 && cost_done_ == 0)) return {};
+  if (cost_ == 0 || (cost_left > 0 && cost_done_ == 0)) return std::nullopt;
   const double per_cost = cost_done_ > 0 ? seconds_in_passes_ / cost_done_ : 0,
                seconds = per_cost * cost_left + seconds_after_,
                spent = Seconds(Clock::now() - start_).count() + per_cost * cost_before_;
-  return {true, seconds, spent / std::max(spent + seconds, 1e-9)};
+  return Left{seconds, spent / std::max(spent + seconds, 1e-9)};
 }
 
 std::string Progress::line() const {
@@ -122,10 +117,10 @@ std::string Progress::line() const {
     place = ", " + item_ + " " + std::to_string(std::min(n_item_done_ + 1, n_item_)) + " of " +
             std::to_string(n_item_);
   }
-  const Left rest = left();
-  if (rest.is_known) {
-    time = ": " + std::to_string(static_cast<int>(100 * rest.share_done)) + " %, " +
-           duration_text(rest.seconds) + " left";
+  const std::optional<Left> rest = left();
+  if (rest) {
+    time = ": " + std::to_string(static_cast<int>(100 * rest->share_done)) + " %, " +
+           duration_text(rest->seconds) + " left";
   }
   if (has_items_ && seconds_in_passes_ > 0) {
     const double per_second = static_cast<double>(tokens_) / seconds_in_passes_;
@@ -142,9 +137,9 @@ std::string Progress::line() const {
   text.resize(std::min(text.size(), most));
   constexpr std::size_t least_bar = 8, longest_bar = 24, frame = 3;
   const std::size_t room = most - text.size();
-  if (rest.is_known && room >= least_bar + frame) {
+  if (rest && room >= least_bar + frame) {
     const std::size_t bar = std::min(longest_bar, room - frame);
-    const auto filled = static_cast<std::size_t>(rest.share_done * static_cast<double>(bar));
+    const auto filled = static_cast<std::size_t>(rest->share_done * static_cast<double>(bar));
     text += " [" + std::string(filled, '#') + std::string(bar - filled, '.') + "]";
   }
   return text;

@@ -52,15 +52,14 @@ class Progress : public RunMonitor {
   using Clock = std::chrono::steady_clock;
   enum class Style { quiet, lines, terminal };
 
-  /// Of the whole run; not known while nothing has been timed.
   struct Left {
-    bool is_known = false;
-    double seconds = 0, share_done = 0;
+    double seconds, share_done;
   };
 
   void print();
   std::string line() const;
-  Left left() const;
+  /// Of the whole run; not known while nothing has been timed.
+  std::optional<Left> left() const;
 
   Style style_;
   std::string resume_command_;

@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "commands.hpp"
-#include "figures/drawing.hpp"
+#include "figures/gnuplot.hpp"
 #include "headscope/error.hpp"
 #include "headscope/output_lock.hpp"
 #include "registry.hpp"

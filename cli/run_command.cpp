@@ -4,7 +4,6 @@
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "commands.hpp"
-#include "figures/drawing.hpp"
 #include "run_setup.hpp"
 #include "shell_text.hpp"
 #include "terminal.hpp"
@@ -43,10 +42,7 @@ class RunCommand : public Command {
     check_shard(setup);
     setup.keep_engines();
     ShardRun shard(setup.input(), run_.run_files());
-    if (unsharded && !run_.output.quiet) {
-      announce_replacement(output);
-      say_if_no_figures(output, why_no_figures());
-    }
+    if (unsharded) announce_output(run_.output);
     if (unsharded) progress.expect_after_passes(seconds_of_results(setup));
     try {
       const std::optional<Results> results = shard.results(progress);
@@ -81,9 +77,7 @@ class RunCommand : public Command {
 
   void check_shard(const RunSetup& setup) const {
     if (run_.files.n_shard == 1) return;
-    const auto reads = [](const RegisteredAnalysis* analysis) {
-      return !analysis->info.passes.empty();
-    };
+    const auto reads = [](const auto* analysis) { return !analysis->info.passes.empty(); };
     if (std::ranges::any_of(setup.analyses(), reads)) return;
     throw UsageError(
         "--shard: expected an analysis of text, whose documents or pairs it shares out, got " +

@@ -1,7 +1,6 @@
 #include "run_options.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -35,10 +34,6 @@ std::string absolute_path(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
-std::string same_path(const std::string& path) {
-  return path;
-}
-
 /// Text that is not UTF-8, which JSON cannot hold, as its bytes.
 nlohmann::json exact_json(const std::string& word) {
   if (utf8::valid_prefix(word) == word.size()) return word;
@@ -52,25 +47,18 @@ std::string exact_word(const nlohmann::json& json) {
   return {bytes.begin(), bytes.end()};
 }
 
-nlohmann::json readable_json(const std::string& word) {
-  return recorded_text(word);
-}
-
-/// @param path_text  turns a path into the text to write.
-/// @param word_json  turns a text into JSON.
-nlohmann::json json_of(const OptionTable& table, std::string (*path_text)(const std::string&),
-                       nlohmann::json (*word_json)(const std::string&)) {
+/// @param word_json  turns a word of an option into JSON.
+nlohmann::json json_of(const OptionTable& table,
+                       nlohmann::json (*word_json)(const Option& option, const std::string& word)) {
   nlohmann::json json = nlohmann::json::object();
   for (const Option& option : table.options()) {
-    Words words = option.words;
-    if (option.is_path()) std::transform(words.begin(), words.end(), words.begin(), path_text);
     if (option.is_switch()) {
       json[option.name] = option.given;
     } else if (option.several && option.given) {
       nlohmann::json& list = json[option.name] = nlohmann::json::array();
-      for (const std::string& word : words) list.push_back(word_json(word));
-    } else if (!words.empty()) {
-      json[option.name] = word_json(words.front());
+      for (const std::string& word : option.words) list.push_back(word_json(option, word));
+    } else if (!option.words.empty()) {
+      json[option.name] = word_json(option, option.words.front());
     }
   }
   return json;
@@ -211,32 +199,30 @@ std::string RunOptions::resume_command() const {
 }
 
 std::string RunOptions::as_json() const {
-  return json_of(table, same_path, readable_json).dump();
+  const auto readable = [](const Option&, const std::string& word) -> nlohmann::json {
+    return recorded_text(word);
+  };
+  return json_of(table, readable).dump();
 }
 
 std::string RunOptions::for_merging() const {
-  nlohmann::json json = json_of(table, absolute_path, exact_json);
+  nlohmann::json json = json_of(table, [](const Option& option, const std::string& word) {
+    return exact_json(option.is_path() ? absolute_path(word) : word);
+  });
   json["threads"] = std::to_string(blas::thread_count());
   json[engines_key] = engines_json(settings.engines);
   return json.dump();
 }
 
 void RunOptions::check() const {
-  struct Pair {
-    const char *first, *second;
-  };
-  static constexpr std::array<Pair, 1> exclusive{{{"bos", "no-bos"}}};
-  static constexpr std::array<Pair, 2> needed{
-      {{"control-documents", "control"}, {"wait", "shard"}}};
   const auto given = [&](const char* name) {
-    return std::ranges::any_of(
-        table.options(), [&](const Option& option) { return option.name == name && option.given; });
+    return std::ranges::find(table.options(), name, &Option::name)->given;
   };
-  for (const auto& [first, second] : exclusive) {
-    if (!given(first) || !given(second)) continue;
-    throw UsageError(std::string("--") + first + ": expected without --" + second + ", got both");
+  if (given("bos") && given("no-bos")) {
+    throw UsageError("--bos: expected without --no-bos, got both");
   }
-  for (const auto& [first, second] : needed) {
+  for (const auto& [first, second] :
+       {std::pair{"control-documents", "control"}, std::pair{"wait", "shard"}}) {
     if (!given(first) || given(second)) continue;
     throw UsageError(std::string("--") + first + ": expected with --" + second +
                      ", which it is about, got it alone");

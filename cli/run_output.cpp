@@ -3,14 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 
 #include "base/utf8.hpp"
-#include "figures/drawing.hpp"
 #include "figures/gnuplot.hpp"
+#include "files/descriptor.hpp"
 #include "files/pending_file.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
@@ -28,10 +26,6 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
-
-DataError cannot_write(const fs::path& path, const std::string& reason) {
-  return DataError(path.string(), "", "cannot be written: " + reason);
-}
 
 bool holds_results(const std::string& path) {
   std::error_code ignored;
@@ -65,26 +59,25 @@ void check_output_folder(const std::string& path) {
     const fs::path folder = *name == '\0' ? fs::path(path) : fs::path(path) / name;
     const fs::file_status status = fs::status(folder, ignored);
     if (!fs::exists(status)) continue;
-    if (!fs::is_directory(status)) throw cannot_write(folder, "it is not a folder");
-    if (::access(folder.c_str(), W_OK) != 0) {
-      throw cannot_write(folder, std::strerror(errno));
-    }
+    if (!fs::is_directory(status)) throw cannot_write(folder.string(), "it is not a folder");
+    if (::access(folder.c_str(), W_OK) != 0) throw cannot_write(folder.string());
   }
 }
 
 void refuse_replacement(const std::string& path) {
+  if (holds_results(path)) {
+    throw DataError(path, "",
+                    "holds the results of a finished run; --force replaces them, or choose another "
+                    "folder");
+  }
   for (const char* const name : {"report.html", "report.md"}) {
     const fs::path file = fs::path(path) / name;
     std::error_code ignored;
-    if (holds_results(path) || !fs::exists(file, ignored)) continue;
+    if (!fs::exists(file, ignored)) continue;
     throw DataError(file.string(), "",
                     "is not of a run, since no results.h5 is beside it; --force replaces it, or "
                     "choose another folder");
   }
-  if (!holds_results(path)) return;
-  throw DataError(path, "",
-                  "holds the results of a finished run; --force replaces them, or choose another "
-                  "folder");
 }
 
 void check_model_output(const std::string& input, const std::string& output) {
@@ -103,9 +96,13 @@ void check_model_output(const std::string& input, const std::string& output) {
                   "is there and is no HDF5 model; remove it or choose another file to write");
 }
 
-void announce_replacement(const std::string& path) {
-  if (!holds_results(path)) return;
-  std::cerr << Terminal::error().note("the results in " + one_line(path) + " will be replaced");
+void announce_output(const OutputOptions& output) {
+  if (output.quiet) return;
+  if (holds_results(output.folder)) {
+    std::cerr << Terminal::error().note("the results in " + one_line(output.folder) +
+                                        " will be replaced");
+  }
+  say_if_no_figures(output.folder, why_no_figures());
 }
 
 std::string results_file(const std::string& path) {

@@ -26,8 +26,9 @@ void refuse_replacement(const std::string& path);
 /// @throws DataError if both are one file, or the output is a file that is no HDF5 model.
 void check_model_output(const std::string& input, const std::string& output);
 
-/// Says on stderr that the results in the folder will be replaced, if there are any.
-void announce_replacement(const std::string& path);
+/// Says on stderr, unless it is to be quiet, that results in the folder will be replaced and why
+/// figures cannot be drawn.
+void announce_output(const OutputOptions& output);
 
 /// The results file of a run, given as its folder or the file itself.
 std::string results_file(const std::string& path);

@@ -42,10 +42,9 @@ std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options
                                                        bool has_tasks, const Model& model) {
   std::vector<const RegisteredAnalysis*> chosen;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
-    const auto& asked = options.analyses;
-    const bool is_asked = std::find(asked.begin(), asked.end(), analysis.info.name) != asked.end();
     const AnalysisInfo& info = analysis.info;
-    const bool lacks_corpus = info.needs_corpus() && !has_corpus,
+    const bool is_asked = std::ranges::count(options.analyses, info.name) > 0,
+               lacks_corpus = info.needs_corpus() && !has_corpus,
                lacks_tasks = info.needs_tasks() && !has_tasks,
                possible = !lacks_corpus && !lacks_tasks &&
                           (!info.needs_complete_model() || model.is_complete());
@@ -58,7 +57,7 @@ std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options
                       "expected a complete model for the analysis " + analysis.info.name +
                           ", got attention weights only (no token embedding or MLP)");
     }
-    if (is_asked || (asked.empty() && possible)) chosen.push_back(&analysis);
+    if (is_asked || (options.analyses.empty() && possible)) chosen.push_back(&analysis);
   }
   return chosen;
 }
@@ -151,6 +150,13 @@ void take_engines(RunOptions& options, const Engines& engines, const std::string
   options.settings.engines = engines;
 }
 
+/// What shards and resumed runs must agree on: of a file, its contents.
+std::string identity_of(const Option& option) {
+  if (option.is_switch()) return option.given ? "true" : "false";
+  if (option.words.empty()) return "none";
+  return option.is_path() ? file_sha256(option.words.front()) : option.words.front();
+}
+
 bool is_of_one_process(const RunOptions& options) {
   return options.files.n_shard == 1 && !options.files.resume;
 }
@@ -233,7 +239,7 @@ std::vector<std::string> RunSetup::notes() const {
   }
   std::map<std::string, std::vector<std::string>> left;  // by what they lack
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
-    if (std::find(analyses_.begin(), analyses_.end(), &analysis) != analyses_.end()) continue;
+    if (std::ranges::count(analyses_, &analysis) > 0) continue;
     const AnalysisInfo& info = analysis.info;
     const bool lacks_model = info.needs_complete_model() && !model_.is_complete(),
                lacks_corpus = info.needs_corpus() && corpus_paths_.empty();
@@ -288,17 +294,6 @@ void RunSetup::keep_engines() {
     take_engines(options_, kept->engines, folder);
   }
 }
-
-namespace {
-
-/// What shards and resumed runs must agree on: of a file, its contents.
-std::string identity_of(const Option& option) {
-  if (option.is_switch()) return option.given ? "true" : "false";
-  if (option.words.empty()) return "none";
-  return option.is_path() ? file_sha256(option.words.front()) : option.words.front();
-}
-
-}  // namespace
 
 RunInput RunSetup::input() const {
   RunInput input{.context = {model_, corpus_ ? &*corpus_ : nullptr, options_.settings,

@@ -2,21 +2,18 @@
 
 namespace headscope {
 
-Option& add_model(OptionTable& option, std::string& field, const std::string& help) {
-  Option& added =
-      option(field, {"model", "FILE", help, "the small model in data/", OptionScope::run});
-  added.in_usage = true;
-  return added;
+void add_model(OptionTable& option, std::string& field, const std::string& help) {
+  option(field, {"model", "FILE", help, "the small model in data/", OptionScope::run}).in_usage =
+      true;
 }
 
-Option& add_n_head(OptionTable& option, std::uint64_t& field) {
-  return option(field, {"n-head", "N", "heads per layer, for model files that do not state it",
-                        "known from the shapes of a published GPT-2; else needed"});
+void add_n_head(OptionTable& option, std::uint64_t& field) {
+  option(field, {"n-head", "N", "heads per layer, for model files that do not state it",
+                 "known from the shapes of a published GPT-2; else needed"});
 }
 
-Option& add_tokenizer(OptionTable& option, std::string& field) {
-  return option(field,
-                {"tokenizer", "DIR", "folder with tokenizer.json, or vocab.json and merges.txt",
+void add_tokenizer(OptionTable& option, std::string& field) {
+  option(field, {"tokenizer", "DIR", "folder with tokenizer.json, or vocab.json and merges.txt",
                  "the one in the model file or its folder", OptionScope::run});
 }
 
@@ -31,40 +28,34 @@ void add_first_token(OptionTable& option, std::string& bos, bool& prepend_bos) {
                        "without a first token"});
 }
 
-Option& add_encoding(OptionTable& option, std::string& field) {
-  return option(field,
-                {"encoding", "NAME",
+void add_encoding(OptionTable& option, std::string& field) {
+  option(field, {"encoding", "NAME",
                  "encoding of the corpus's text, as iconv names it: latin1, cp1252, utf-16"});
 }
 
-Option& add_output(OptionTable& option, std::string& field) {
-  Option& added =
-      option(field, {"output,o", "DIR", "folder for results.h5, tables, figures and the report", "",
-                     OptionScope::run});
-  added.required = "a folder for the results";
-  return added;
+void add_output(OptionTable& option, std::string& field) {
+  option(field, {"output,o", "DIR", "folder for results.h5, tables, figures and the report", "",
+                 OptionScope::run})
+      .required = "a folder for the results";
 }
 
-Option& add_figures(OptionTable& option, std::vector<std::string>& field) {
-  Option& added =
-      option(field, {"figures", "FORMATS",
-                     "svg, png, pdf, separated by commas; svg is always drawn, for the report", "",
-                     OptionScope::run});
-  added.choices = {"svg", "png", "pdf"};
-  return added;
+void add_figures(OptionTable& option, std::vector<std::string>& field) {
+  option(field, {"figures", "FORMATS",
+                 "svg, png, pdf, separated by commas; svg is always drawn, for the report", "",
+                 OptionScope::run})
+      .choices = {"svg", "png", "pdf"};
 }
 
-Option& add_threads(OptionTable& option, std::uint64_t& field) {
-  Option& added = option(field, {"threads", "N", "number of threads",
-                                 "OMP_NUM_THREADS, else all processors that the process and its "
-                                 "control group may use",
-                                 OptionScope::run});
-  added.most = 4096;
-  return added;
+void add_threads(OptionTable& option, std::uint64_t& field) {
+  option(field, {"threads", "N", "number of threads",
+                 "OMP_NUM_THREADS, else all processors that the process and its control group may "
+                 "use",
+                 OptionScope::run})
+      .most = 4096;
 }
 
-Option& add_quiet(OptionTable& option, bool& field) {
-  return option(field, {"quiet,q", "", "do not show progress on stderr", "", OptionScope::process});
+void add_quiet(OptionTable& option, bool& field) {
+  option(field, {"quiet,q", "", "do not show progress on stderr", "", OptionScope::process});
 }
 
 }  // namespace headscope

@@ -20,15 +20,15 @@ void add_positional(OptionTable& option, Field& field, const std::string& name,
                  .positional = true});
 }
 
-Option& add_model(OptionTable& option, std::string& field, const std::string& help);
-Option& add_n_head(OptionTable& option, std::uint64_t& field);
-Option& add_tokenizer(OptionTable& option, std::string& field);
+void add_model(OptionTable& option, std::string& field, const std::string& help);
+void add_n_head(OptionTable& option, std::uint64_t& field);
+void add_tokenizer(OptionTable& option, std::string& field);
 /// `--bos` and `--no-bos`.
 void add_first_token(OptionTable& option, std::string& bos, bool& prepend_bos);
-Option& add_encoding(OptionTable& option, std::string& field);
-Option& add_output(OptionTable& option, std::string& field);
-Option& add_figures(OptionTable& option, std::vector<std::string>& field);
-Option& add_threads(OptionTable& option, std::uint64_t& field);
-Option& add_quiet(OptionTable& option, bool& field);
+void add_encoding(OptionTable& option, std::string& field);
+void add_output(OptionTable& option, std::string& field);
+void add_figures(OptionTable& option, std::vector<std::string>& field);
+void add_threads(OptionTable& option, std::uint64_t& field);
+void add_quiet(OptionTable& option, bool& field);
 
 }  // namespace headscope

@@ -14,7 +14,7 @@ namespace headscope {
 
 enum class ColourScale {
   sequential,   ///< perceptually uniform, low to high
-  diverging,    ///< centred on `centre`
+  diverging,    ///< centred on 0
   categorical,  ///< whole numbers standing for `categories`; colour-blind safe
 };
 
@@ -31,7 +31,6 @@ struct Heatmap {
   std::string row_title = {}, column_title = {}, value_title = {};  ///< with units
   std::vector<std::string> row_labels = {}, column_labels = {};     ///< empty: numbered from 0
   ColourScale scale = ColourScale::sequential;
-  double centre = 0;                          ///< diverging only
   std::optional<double> low = {}, high = {};  ///< limits of the colour scale; absent: of the data
   std::vector<std::string> categories = {};   ///< categorical only
   bool heads = false;                         ///< a cell per head: layers down, heads across

@@ -30,30 +30,23 @@ double number_of(const ComparedRun& run, const std::string& name) {
 
 void add_run_variables(const std::vector<ComparedRun>& runs, const std::string& ordering,
                        ResultsGroup& group) {
-  const auto add_numbers = [&](const std::string& name, const std::string& about, auto value) {
-    std::vector<double> values(runs.size());
-    std::ranges::transform(runs, values.begin(), value);
-    group.add({name, "run", "1", about}, Array({runs.size()}, std::move(values)));
+  // A number or a text for each run.
+  const auto add = [&](const std::string& name, const std::string& about, auto of_run) {
+    group.add({name, "run", "1", about}, runs, of_run);
   };
-  const auto add_text = [&](const std::string& name, const std::string& about, auto text) {
-    std::vector<std::string> texts(runs.size());
-    std::ranges::transform(runs, texts.begin(), text);
-    group.add({name, "run", "1", about}, std::move(texts));
-  };
-  add_numbers("ordering", "Place of the run along the ordering: " + ordering,
-              [](const ComparedRun& run) { return run.place; });
+  add("ordering", "Place of the run along the ordering: " + ordering, &ComparedRun::place);
   group.add({"ordering_name", "", "1", "The quantity that orders the runs"},
             std::vector<std::string>{ordering});
-  add_text("path", "The run's results file", [](const ComparedRun& run) { return run.path; });
-  add_text("report", "The run's report, relative to that of the comparison; empty: none",
-           [](const ComparedRun& run) { return run.report; });
+  add("path", "The run's results file", &ComparedRun::path);
+  add("report", "The run's report, relative to that of the comparison; empty: none",
+      &ComparedRun::report);
   for (const char* const name : {"model_path", "model_sha256", "corpus_sha256", "version"}) {
-    add_text(name, "The run's " + std::string(name) + "; empty: not stated",
-             [&](const ComparedRun& run) { return run.results.text(name); });
+    add(name, "The run's " + std::string(name) + "; empty: not stated",
+        [&](const ComparedRun& run) { return run.results.text(name); });
   }
   for (const char* const name : {"n_layer", "n_head", "d_model", "n_document", "n_token"}) {
-    add_numbers(name, "The run's " + std::string(name),
-                [&](const ComparedRun& run) { return number_of(run, name); });
+    add(name, "The run's " + std::string(name),
+        [&](const ComparedRun& run) { return number_of(run, name); });
   }
 }
 
@@ -82,10 +75,8 @@ void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_
                  const Measure& measure, const std::set<std::string>& all_measures,
                  ResultsGroup& group) {
   const std::vector<RunVariable> by_run = measured(runs, group_name, measure);
-  if (std::ranges::count_if(by_run,
-                            [](const RunVariable& run) { return run.variable != nullptr; }) < 2) {
-    return;
-  }
+  const auto n_without = std::ranges::count(by_run, nullptr, &RunVariable::variable);
+  if (std::ssize(by_run) - n_without < 2) return;
   ResultsGroup draft;  // holds the dimension under the name that it has in the runs
   std::optional<Variable> all = stacked(measure.name, by_run, StackedLabels::in_any_run, draft);
   if (!all) return;
@@ -205,9 +196,9 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
   ResultsGroup& group = comparison.group;
   group.name = comparison_group;
   group.title = "Comparison of runs";
-  std::vector<std::string> labels(runs.size());
-  std::ranges::transform(runs, labels.begin(), &ComparedRun::label);
-  group.add_dimension(Dimension::labels("run", labels));
+  std::vector<std::string> labels;
+  for (const ComparedRun& run : runs) labels.push_back(run.label);
+  group.add_dimension(Dimension::labels("run", std::move(labels)));
   add_run_variables(runs, ordering, group);
   const std::size_t n_before = group.variables.size();
   add_measures(runs, presentations, group);

@@ -9,6 +9,7 @@
 #include "headscope/error.hpp"
 #include "headscope/types.hpp"
 #include "report/head_variables.hpp"
+#include "report/report_pages.hpp"
 
 namespace headscope {
 namespace {
@@ -16,15 +17,6 @@ namespace {
 constexpr std::size_t most_panels = 12;
 /// From this ratio of the largest to the smallest place on, the axis of places is logarithmic.
 constexpr double least_log_ratio = 8;
-
-const std::vector<std::string>& run_labels(const ResultsGroup& group) {
-  return group.labels("run");
-}
-
-std::string title_case(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
-  return text;
-}
 
 /// A measure's name as a title; the variable's name in words where there is no other.
 std::string measure_title(const std::string& name) {
@@ -40,7 +32,7 @@ std::string measure_title(const std::string& name) {
       {"type_share", "Share of heads of each type"},
   };
   const auto found = titles.find(name);
-  return found == titles.end() ? title_case(in_words(name, "")) : found->second;
+  return found == titles.end() ? capitalised(in_words(name, "")) : found->second;
 }
 
 std::string with_units(const std::string& name, const std::string& units) {
@@ -63,7 +55,7 @@ Places places_of(const ResultsGroup& group) {
   const Variable& ordering = group.variable("ordering");
   Places places{ordering.values.values, {}, ordering_of(group), false, true};
   if (places.title == command_line_order) {
-    places.labels = run_labels(group);
+    places.labels = group.labels("run");
     places.title = "run";
     places.distinct = false;
     return places;
@@ -98,7 +90,7 @@ Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
           .group = group.name,
           .title = measure_title(variable.name),
           .caption =
-              title_case(variable.long_name) + ", by run" +
+              capitalised(variable.long_name) + ", by run" +
               (variable.interval ? ", with 95 % intervals (" + variable.interval->resampling + ")."
                                  : "."),
           .source = variable.references,
@@ -109,69 +101,58 @@ Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
                            .log_x = places.log}};
 }
 
-/// A share or a correlation for each variable of the head panel (rows) and run (columns).
-struct ByVariable {
-  std::vector<std::string> names;
-  std::vector<double> values;  ///< row-major
-};
-
-Figure by_variable_figure(const ResultsGroup& group, ByVariable rows, Heatmap map,
-                          const std::string& stem, const std::string& title,
-                          const std::string& caption) {
-  const std::vector<std::string>& runs = run_labels(group);
-  map.row_labels = std::move(rows.names);
-  map.column_labels = {runs.begin() + 1, runs.end()};
-  map.column_title = "run";
-  map.panels.push_back(
-      {"", Array({map.row_labels.size(), runs.size() - 1}, std::move(rows.values))});
-  return {.name = file_stem(stem),
-          .group = group.name,
-          .title = title,
-          .caption = caption,
-          .source = headscope_definition,
-          .content = std::move(map)};
-}
-
+/// Adds a heat map of a number for each variable of the head panel (rows) that has one and each run
+/// (columns).
+/// @param what   the number: `changed` for variables `NAME_changed`.
+/// @param value  of such a variable in a run, given the offsets of the run's values.
 template <typename Value>
-ByVariable by_variable(const ResultsGroup& group, const std::vector<ScoreSection>& scores,
-                       const std::string& suffix, Value value) {
-  ByVariable rows;
+void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>& scores,
+                     const std::string& what, Value value, Heatmap map, const std::string& title,
+                     const std::string& caption, std::vector<Figure>& figures) {
+  const std::vector<std::string>& runs = group.labels("run");
+  std::vector<double> values;  // row-major
   for (const ScoreSection& section : scores) {
     for (const std::string& name : section.variables) {
-      const Variable* const variable = group.find(name + suffix);
+      const Variable* const variable = group.find(name + "_" + what);
       if (variable == nullptr) continue;
       for (const ComparedSlice& slice : compared_slices(group, *variable)) {
         // Without the group's name, which the label has no room for.
-        rows.names.push_back(in_words(name.substr(name.find('_') + 1), slice.label));
+        map.row_labels.push_back(in_words(name.substr(name.find('_') + 1), slice.label));
         for (std::size_t run = 1; run < slice.at.size(); ++run) {
-          rows.values.push_back(value(*variable, run, slice.at[run]));
+          values.push_back(value(*variable, run, slice.at[run]));
         }
       }
     }
   }
-  return rows;
+  if (map.row_labels.empty()) return;
+  map.column_labels = {runs.begin() + 1, runs.end()};
+  map.column_title = "run";
+  map.panels.push_back({"", Array({map.row_labels.size(), runs.size() - 1}, std::move(values))});
+  figures.push_back({.name = file_stem(what),
+                     .group = group.name,
+                     .title = title,
+                     .caption = caption,
+                     .source = headscope_definition,
+                     .content = std::move(map)});
 }
 
-void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>& scores,
-                     std::vector<Figure>& figures) {
-  const std::string first = run_labels(group)[0];
-  ByVariable correlations =
-      by_variable(group, scores, "_rank_correlation",
-                  [](const Variable& variable, std::size_t, const std::vector<std::size_t>& at) {
-                    return variable.estimate(at[0]).value;
-                  });
-  if (!correlations.names.empty()) {
-    Heatmap map{
-        .value_title = "rank correlation", .scale = ColourScale::diverging, .low = -1, .high = 1};
-    figures.push_back(
-        by_variable_figure(group, std::move(correlations), std::move(map), "rank_correlation",
-                           "Does the order of heads stay?",
-                           "Spearman's rank correlation over heads with the first run, " + first +
-                               ", for the variables of the head panel."));
-  }
+void add_correlations_and_changes(const ResultsGroup& group,
+                                  const std::vector<ScoreSection>& scores,
+                                  std::vector<Figure>& figures) {
+  const std::string first = group.labels("run")[0];
+  add_by_variable(
+      group, scores, "rank_correlation",
+      [](const Variable& variable, std::size_t, const std::vector<std::size_t>& at) {
+        return variable.estimate(at[0]).value;
+      },
+      {.value_title = "rank correlation", .scale = ColourScale::diverging, .low = -1, .high = 1},
+      "Does the order of heads stay?",
+      "Spearman's rank correlation over heads with the first run, " + first +
+          ", for the variables of the head panel.",
+      figures);
   const ComparedHeads compared(group);
-  ByVariable shares = by_variable(
-      group, scores, "_changed",
+  add_by_variable(
+      group, scores, "changed",
       [&](const Variable& variable, std::size_t run, const std::vector<std::size_t>& at) {
         double n = 0, n_changed = 0;
         for (std::size_t i = 0; i < at.size(); ++i) {
@@ -180,15 +161,12 @@ void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>&
           n_changed += variable.values.values[at[i]];
         }
         return n_changed / n;
-      });
-  if (!shares.names.empty()) {
-    Heatmap map{.value_title = "share of heads", .low = 0, .high = 1};
-    figures.push_back(by_variable_figure(
-        group, std::move(shares), std::move(map), "changed", "How many heads changed?",
-        "Share of heads, without removed ones, whose 95 % interval lies apart from that in the "
-        "first run, " +
-            first + ", for the variables of the head panel that have intervals."));
-  }
+      },
+      {.value_title = "share of heads", .low = 0, .high = 1}, "How many heads changed?",
+      "Share of heads, without removed ones, whose 95 % interval lies apart from that in the "
+      "first run, " +
+          first + ", for the variables of the head panel that have intervals.",
+      figures);
 }
 
 std::string shown_runs(std::size_t n_run, std::size_t n_shown) {
@@ -200,7 +178,7 @@ std::string shown_runs(std::size_t n_run, std::size_t n_shown) {
 void add_types(const ResultsGroup& group, std::vector<Figure>& figures) {
   const Variable* const transition = type_transition_of(group);
   if (transition == nullptr) return;
-  const std::vector<std::string>& runs = run_labels(group);
+  const std::vector<std::string>& runs = group.labels("run");
   const std::vector<std::string>& types = group.labels("type_from");
   const std::size_t n_type = types.size(), n_shown = std::min(runs.size(), most_panels + 1);
   std::vector<std::size_t> present;  // types that a head has in some run
@@ -237,7 +215,7 @@ void add_types(const ResultsGroup& group, std::vector<Figure>& figures) {
 /// Differences from the first run by head, for each variable of the head panel.
 void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>& scores,
                      std::vector<Figure>& figures) {
-  const std::vector<std::string>& runs = run_labels(group);
+  const std::vector<std::string>& runs = group.labels("run");
   const std::size_t n_shown = std::min(runs.size(), most_panels + 1);
   const Shape heads{group.dimension("layer").size(), group.dimension("head").size()};
   const ComparedHeads compared(group);
@@ -263,7 +241,7 @@ void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>&
       const std::string words = in_words(name.substr(name.find('_') + 1), slice.label);
       figures.push_back({.name = file_stem(name + "_difference"),
                          .group = group.name,
-                         .title = title_case(words) + ": difference from " + runs[0],
+                         .title = capitalised(words) + ": difference from " + runs[0],
                          .caption = difference->long_name + "." +
                                     (any_lost ? " Removed heads are left empty." : "") +
                                     shown_runs(runs.size(), n_shown),
@@ -277,7 +255,8 @@ void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>&
 
 std::vector<Figure> comparison_figures(const Results& results, const Presentation& presentation) {
   const ResultsGroup& group = results.group(comparison_group);
-  check_count("results comparison runs", group.values("ordering").size(), run_labels(group).size());
+  check_count("results comparison runs", group.values("ordering").size(),
+              group.labels("run").size());
   std::vector<Figure> figures;
   for (const Measure& measure : presentation.measures) {
     const Variable* const variable = group.find(measure.variable);
@@ -285,7 +264,7 @@ std::vector<Figure> comparison_figures(const Results& results, const Presentatio
   }
   if (!head_shape(results)) return figures;
   add_types(group, figures);
-  add_by_variable(group, presentation.scores, figures);
+  add_correlations_and_changes(group, presentation.scores, figures);
   add_differences(group, presentation.scores, figures);
   return figures;
 }

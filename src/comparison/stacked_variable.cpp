@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "comparison/comparison_findings.hpp"
+
 namespace headscope {
 namespace {
 
@@ -77,10 +79,7 @@ std::string add_dimension(Dimension dimension, const std::string& group, Results
   const bool is_other =
       found != into.dimensions.end() &&
       (found->second.text != dimension.text || found->second.values != dimension.values);
-  if (is_other) {
-    dimension.name = group + "_" + dimension.name;
-    std::ranges::replace(dimension.name, '/', '_');
-  }
+  if (is_other) dimension.name = joined_name(group, dimension.name);
   std::string name = dimension.name;
   into.add_dimension(std::move(dimension));
   return name;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "figures/gnuplot.hpp"
-
 namespace headscope {
 
 void Range::include(double value) {
@@ -30,10 +28,6 @@ double Range::share_of(double value) const {
 
 double Range::value_at(double share) const {
   return log ? low * std::pow(high / low, share) : low + share * (high - low);
-}
-
-std::string Range::text() const {
-  return "[" + gnuplot_number(low) + ":" + gnuplot_number(high) + "]";
 }
 
 bool is_bars(const Series& series) {

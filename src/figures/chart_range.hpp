@@ -2,7 +2,6 @@
 
 #include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "headscope/figure.hpp"
@@ -28,7 +27,6 @@ struct Range {
   /// The value at a position from 0 to 1.
   double value_at(double share) const;
   AxisRange axis() const { return {low, high, log}; }
-  std::string text() const;  ///< as gnuplot takes it, `[0:1]`
 };
 
 bool is_bars(const Series& series);

@@ -43,16 +43,6 @@ std::string integer_text(double pixels) {
   return std::to_string(std::lround(pixels));
 }
 
-FigureScript script_of(const Figure& figure) {
-  if (const auto* const map = std::get_if<Heatmap>(&figure.content)) {
-    return heatmap_script(figure, *map);
-  }
-  if (const auto* const graph = std::get_if<Graph>(&figure.content)) {
-    return graph_script(figure, *graph);
-  }
-  return chart_script(figure, std::get<Chart>(figure.content));
-}
-
 // PNG at 300 dots per inch; PDF at the size of the SVG. The script's text
 // sizes are pixels, which the cairo terminals take for points.
 std::string preamble(const Figure& figure, const Page& page) {
@@ -108,7 +98,8 @@ DrawnFigure write_figure(Figure figure, const std::string& directory,
   for (const std::string& format : formats) check_format(format);
   const fs::path folder(directory);
   const std::string script_file = figure.name + ".gp";
-  const FigureScript script = script_of(figure);
+  const FigureScript script =
+      std::visit([&](const auto& content) { return script_of(figure, content); }, figure.content);
   std::error_code failure;
   fs::create_directories(folder, failure);
   write_file((folder / (figure.name + ".dat")).string(), script.data);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <span>
 
@@ -27,38 +28,32 @@ bool is_spans(const Series& series) {
   return series.style == Series::Style::spans;
 }
 
-void check(const std::string& figure, const Chart& chart) {
-  if (chart.panels.empty()) throw ShapeError(figure + ": expected a panel, got none");
-  for (const ChartPanel& panel : chart.panels) {
-    for (const Series& series : panel.series) {
-      const std::string what = figure + " series " + one_line(series.label);
-      check_count(what + " y", series.x.size(), series.y.size());
-      check_count(what + " low", series.high.size(), series.low.size());
-      if (!series.low.empty()) check_count(what + " interval", series.y.size(), series.low.size());
-      if (!series.point_labels.empty()) {
-        check_count(what + " point labels", series.y.size(), series.point_labels.size());
-      }
-      if (is_spans(series)) check_count(what + " interval", series.y.size(), series.low.size());
-    }
-  }
+auto series_of_all_panels(const Chart& chart) {
+  return chart.panels | std::views::transform(&ChartPanel::series) | std::views::join;
 }
 
-template <typename Use>
-void for_each_series(const Chart& chart, const Use& use) {
-  for (const ChartPanel& panel : chart.panels) {
-    for (const Series& series : panel.series) use(series);
+void check(const std::string& figure, const Chart& chart) {
+  if (chart.panels.empty()) throw ShapeError(figure + ": expected a panel, got none");
+  for (const Series& series : series_of_all_panels(chart)) {
+    const std::string what = figure + " series " + one_line(series.label);
+    check_count(what + " y", series.x.size(), series.y.size());
+    check_count(what + " low", series.high.size(), series.low.size());
+    if (!series.low.empty()) check_count(what + " interval", series.y.size(), series.low.size());
+    if (!series.point_labels.empty()) {
+      check_count(what + " point labels", series.y.size(), series.point_labels.size());
+    }
+    if (is_spans(series)) check_count(what + " interval", series.y.size(), series.low.size());
   }
 }
 
 // Whether an axis counts something.
 bool whole_numbers(const Chart& chart, std::vector<double> Series::*values) {
-  bool are_integers = true;
-  for_each_series(chart, [&](const Series& series) {
-    for (const double value : series.*values) {
-      are_integers = are_integers && (!std::isfinite(value) || value == std::round(value));
-    }
+  const auto is_whole = [](double value) {
+    return !std::isfinite(value) || value == std::round(value);
+  };
+  return std::ranges::all_of(series_of_all_panels(chart), [&](const Series& series) {
+    return std::ranges::all_of(series.*values, is_whole);
   });
-  return are_integers;
 }
 
 bool has_points(const Series& series) {
@@ -129,7 +124,7 @@ class ChartWriter {
       across.push_back(drawn_across(i).axis());
       up.push_back(drawn_up(i).axis());
     }
-    return {script_.text(), data_, page_, across, up};
+    return {script_.text(), script_.data(), page_, across, up};
   }
 
  private:
@@ -158,12 +153,12 @@ class ChartWriter {
   }
 
   void name_entries() {
-    for_each_series(chart_, [&](const Series& series) {
-      if (is_spans(series) || find(series.label, false) != nullptr) return;
+    for (const Series& series : series_of_all_panels(chart_)) {
+      if (is_spans(series) || find(series.label, false) != nullptr) continue;
       const std::size_t index = key_.size();
       key_.push_back({false, series.label, style_of(series, index),
-                      std::string(series_colour(series.colour.value_or(index)))});
-    });
+                      series_colour(series.colour.value_or(index))});
+    }
     static constexpr int dashes[] = {2, 3, 5};
     std::size_t next = 0;
     for (const ChartPanel& panel : chart_.panels) {
@@ -177,9 +172,8 @@ class ChartWriter {
   }
 
   bool names_points() const {
-    bool named = false;
-    for_each_series(chart_, [&](const Series& series) { named |= !series.point_labels.empty(); });
-    return named;
+    return std::ranges::any_of(series_of_all_panels(chart_),
+                               [](const Series& series) { return !series.point_labels.empty(); });
   }
 
   /// @param room   for all panels beside each other.
@@ -251,11 +245,6 @@ class ChartWriter {
     return range.log && range.low >= 1 ? "'%.0s%c'" : number_format;
   }
 
-  std::string add_block(const std::string& block) {
-    data_ += (n_block_ > 0 ? "\n\n" : "") + block;
-    return "data index " + std::to_string(n_block_++) + " using ";
-  }
-
   void write_panel(std::size_t index) {
     const ChartPanel& panel = chart_.panels[index];
     // The key of all panels stands above them.
@@ -265,14 +254,14 @@ class ChartWriter {
       page_.x.ticks = number_step(drawn_across(index).axis(), page_.panel_width);
     }
     script_.axes(page_, index, panel.title);
-    script_.set("xrange", drawn_across(index).text());
-    script_.set("yrange", drawn_up(index).text());
-    std::string plot;
+    const Range across = drawn_across(index), up = drawn_up(index);
+    script_.set("xrange", gnuplot_range(across.low, across.high));
+    script_.set("yrange", gnuplot_range(up.low, up.high));
     std::set<const KeyEntry*> named;
     const auto add = [&](const std::string& element, const KeyEntry* entry) {
       const bool title = keyed && entry != nullptr && named.insert(entry).second;
-      plot += (plot.empty() ? "plot " : ", \\\n  ") + element +
-              (title ? " title " + gnuplot_string(entry->name()) : " notitle");
+      script_.add_to_plot(element +
+                          (title ? " title " + gnuplot_string(entry->name()) : " notitle"));
     };
     const auto n_bar = static_cast<double>(std::ranges::count_if(panel.series, is_bars));
     const double bar_width = bar_share / std::max(n_bar, 1.0);
@@ -282,7 +271,8 @@ class ChartWriter {
       if (has_points(series)) {
         const std::string points = chart_.horizontal ? "2:1 " : "1:2 ";
         const std::string interval_ends = chart_.horizontal ? "3:1:($4-$3):(0)" : "1:3:(0):($4-$3)";
-        const std::string source = add_block(data_block(series, is_bars(series) ? offset : 0));
+        const std::string source =
+            script_.add_block(data_block(series, is_bars(series) ? offset : 0));
         if (is_spans(series)) {
           add(source + interval_ends + " with vectors nohead linewidth 2 linecolor rgb '#c8c8c8'",
               nullptr);
@@ -310,11 +300,11 @@ class ChartWriter {
       if (keyed && !named.contains(&entry)) add("keyentry " + entry.text(), &entry);
     }
     if (const std::string labels = point_labels(index); !labels.empty()) {
-      add(add_block("# labels\n# x y text\n" + labels) +
+      add(script_.add_block("# labels\n# x y text\n" + labels) +
               "1:2:3 with labels left textcolor rgb '#444444'",
           nullptr);
     }
-    script_.add(plot.empty() ? "plot NaN" : plot);
+    script_.end_plot();
   }
 
   /// A line where y has this value: across the panel, or upright where y runs across.
@@ -322,8 +312,8 @@ class ChartWriter {
     const std::string at = gnuplot_number(y);
     if (!chart_.horizontal) return at;
     const Range up = drawn_up(index);
-    return add_block("# line\n# x y\n" + at + " " + gnuplot_number(up.low) + "\n" + at + " " +
-                     gnuplot_number(up.high) + "\n") +
+    return script_.add_block("# line\n# x y\n" + at + " " + gnuplot_number(up.low) + "\n" + at +
+                             " " + gnuplot_number(up.high) + "\n") +
            "1:2";
   }
 
@@ -343,10 +333,10 @@ class ChartWriter {
     std::string lines;
     for (const Series& series : panel.series) {
       for (std::size_t i = 0; i < series.point_labels.size(); ++i) {
-        std::string label = fit_text(series.point_labels[i], text_size, longest_name);
+        std::string label = fit_text(series.point_labels[i], longest_name);
         const double x = across(series.x[i]), y = down(series.y[i]);
         if (label.empty() || !std::isfinite(x) || !std::isfinite(y)) continue;
-        const auto place = placer.place(x, y, text_width(label, text_size), 1.3 * text_size);
+        const auto place = placer.place(x, y, text_width(label), 1.3 * text_size);
         if (!place) continue;
         std::ranges::replace(label, '"', '\'');
         lines += gnuplot_number(x_range.value_at(place->x / width)) + ' ' +
@@ -365,13 +355,11 @@ class ChartWriter {
   bool numbered_across_ = false;
   Page page_;
   PanelScript script_;
-  std::string data_;
-  std::size_t n_block_ = 0;
 };
 
 }  // namespace
 
-FigureScript chart_script(const Figure& figure, const Chart& chart) {
+FigureScript script_of(const Figure& figure, const Chart& chart) {
   check("figure " + figure.name, chart);
   return ChartWriter(chart).write();
 }

@@ -1,6 +1,7 @@
 #include "figures/figure_colours.hpp"
 
 #include <array>
+#include <string_view>
 
 namespace headscope {
 namespace {
@@ -19,27 +20,25 @@ constexpr std::array<std::string_view, 9> diverging{"#2166ac", "#4393c3", "#92c5
                                                     "#d1e5f0", "#f7f7f7", "#fddbc7",
                                                     "#f4a582", "#d6604d", "#b2182b"};
 
-template <typename Colours>
-std::string palette(const Colours& colours) {
+std::string palette(const std::vector<std::string>& colours) {
   std::string stops;
   for (std::size_t i = 0; i < colours.size(); ++i) {
-    stops += (i > 0 ? ", " : "") + std::to_string(i) + " '" + std::string(colours[i]) + "'";
+    stops += (i > 0 ? ", " : "") + std::to_string(i) + " '" + colours[i] + "'";
   }
   return "defined (" + stops + ")";
 }
 
 }  // namespace
 
-std::string_view series_colour(std::size_t index) {
-  return index == no_colour ? "#b8b8b8" : distinct[index % distinct.size()];
+std::string series_colour(std::size_t index) {
+  return std::string(index == no_colour ? "#b8b8b8" : distinct[index % distinct.size()]);
 }
 
 std::vector<std::string> category_colours(const std::vector<std::string>& categories) {
   std::vector<std::string> colours;
-  colours.reserve(categories.size());
   std::size_t next = 0;
   for (const std::string& category : categories) {
-    colours.emplace_back(series_colour(category == "none" ? no_colour : next++));
+    colours.push_back(series_colour(category == "none" ? no_colour : next++));
   }
   return colours;
 }
@@ -50,13 +49,12 @@ std::vector<std::string> continuous_colours(ColourScale scale) {
 }
 
 std::string continuous_palette(ColourScale scale) {
-  return "set palette maxcolors 0 " +
-         (scale == ColourScale::diverging ? palette(diverging) : palette(sequential));
+  return "set palette maxcolors 0 " + palette(continuous_colours(scale));
 }
 
 std::string categorical_palette(const std::vector<std::string>& colours) {
   if (colours.size() == 1) {
-    return "set palette maxcolors 2 " + palette(std::vector<std::string>{colours[0], colours[0]});
+    return "set palette maxcolors 2 " + palette({colours[0], colours[0]});
   }
   return "set palette maxcolors " + std::to_string(colours.size()) + " " + palette(colours);
 }

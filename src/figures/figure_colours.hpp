@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "headscope/figure.hpp"
@@ -12,7 +11,7 @@ namespace headscope {
 /// Colour of series `index`: Okabe & Ito's palette, distinguishable for colour-blind readers; from
 /// the ninth on, tones that differ from these and, for the first eleven, from one another under
 /// simulated colour blindness. `no_colour` is grey.
-std::string_view series_colour(std::size_t index);
+std::string series_colour(std::size_t index);
 
 /// One colour per category; one called `none` is grey.
 std::vector<std::string> category_colours(const std::vector<std::string>& categories);

@@ -75,10 +75,8 @@ void check(const std::string& figure, const Graph& graph) {
 
 // Dark text on light colours, and the other way round. A dark page inverts greys: text on a grey is
 // a grey, on any other colour almost black or white.
-std::string text_colour(std::string_view colour) {
-  const auto channel = [&](std::size_t at) {
-    return std::stoi(std::string(colour.substr(at, 2)), nullptr, 16);
-  };
+std::string text_colour(const std::string& colour) {
+  const auto channel = [&](std::size_t at) { return std::stoi(colour.substr(at, 2), nullptr, 16); };
   const int red = channel(1), green = channel(3), blue = channel(5);
   const bool is_grey = red == green && green == blue;
   const bool is_light = 0.299 * red + 0.587 * green + 0.114 * blue > 150;
@@ -114,15 +112,15 @@ class GraphWriter {
     script_.add(page_.multiplot());
     script_.set("key", key_.place(page_));
     script_.axes(page_, 0, "");
-    script_.set("xrange", range(columns()));
-    script_.set("yrange", range(rows()));
+    script_.set("xrange", gnuplot_range(columns().low, columns().high));
+    script_.set("yrange", gnuplot_range(rows().low, rows().high));
     add_bands();
     add_edges();
     add_nodes(column_step);
     add_key();
-    script_.add(plot_.empty() ? "plot NaN" : plot_);
+    script_.end_plot();
     script_.add("unset multiplot");
-    return {script_.text(), data_, page_, {columns()}, {rows()}};
+    return {script_.text(), script_.data(), page_, {columns()}, {rows()}};
   }
 
  private:
@@ -136,9 +134,6 @@ class GraphWriter {
     const double above = graph_.bands ? room_below : room_above;
     return {std::min(0.0, first_row_) - room_below,
             std::max(n_row() - 1 + above, last_row_ + room_below)};
-  }
-  static std::string range(const AxisRange& axis) {
-    return "[" + gnuplot_number(axis.low) + ":" + gnuplot_number(axis.high) + "]";
   }
 
   std::string width_name() const {
@@ -175,13 +170,8 @@ class GraphWriter {
   }
 
   void add(const std::string& element, const std::string& name = "") {
-    plot_ += (plot_.empty() ? "plot " : ", \\\n  ") + element +
-             (name.empty() ? " notitle" : " title " + gnuplot_string(KeyAbove::shown(name)));
-  }
-
-  std::string add_block(const std::string& block) {
-    data_ += (n_block_ > 0 ? "\n\n" : "") + block;
-    return "data index " + std::to_string(n_block_++) + " using ";
+    script_.add_to_plot(
+        element + (name.empty() ? " notitle" : " title " + gnuplot_string(KeyAbove::shown(name))));
   }
 
   std::string line(const Graph::Kind& kind, double width) const {
@@ -189,7 +179,7 @@ class GraphWriter {
     const std::string dash =
         " dashtype (" + number_text(20 / width, 3) + ", " + number_text(12 / width, 3) + ")";
     return "with lines linewidth " + number_text(width, 2) + (kind.dashed ? dash : "") +
-           " linecolor rgb '#30" + std::string(series_colour(kind.colour).substr(1)) + "'";
+           " linecolor rgb '#30" + series_colour(kind.colour).substr(1) + "'";
   }
 
   void add_bands() {
@@ -224,7 +214,7 @@ class GraphWriter {
     }
     for (const auto& [place, block] : blocks) {
       const double width = widest_line * static_cast<double>(place.first) / n_width;
-      add(add_block(block) + "1:2 " + line(graph_.edge_kinds[place.second], width));
+      add(script_.add_block(block) + "1:2 " + line(graph_.edge_kinds[place.second], width));
     }
     add_signs(rises);
   }
@@ -242,7 +232,7 @@ class GraphWriter {
       block += gnuplot_number(middle.column) + ' ' + gnuplot_number(middle.row) + '\n';
     }
     if (block.empty()) return;
-    const std::string data = add_block("# positive\n" + block) + "1:2 ";
+    const std::string data = script_.add_block("# positive\n" + block) + "1:2 ";
     add(data + "with points pointtype 7 pointsize 1.6 linecolor rgb 'white'");
     add(data + plus_points());
   }
@@ -255,7 +245,7 @@ class GraphWriter {
     std::map<std::string, std::string> marks;  // by colour
     for (std::size_t kind = 0; kind < graph_.node_kinds.size(); ++kind) {
       if (graph_.node_kinds[kind].behind_switch) continue;
-      const std::string_view colour = series_colour(graph_.node_kinds[kind].colour);
+      const std::string colour = series_colour(graph_.node_kinds[kind].colour);
       std::string block;
       for (const Graph::Node& node : graph_.nodes) {
         if (node.kind != kind) continue;
@@ -267,14 +257,15 @@ class GraphWriter {
       }
       if (block.empty()) continue;
       const std::string radius = gnuplot_number(radius_ / column_step);
-      add(add_block("# " + one_line(graph_.node_kinds[kind].label) + "\n" + block) + "1:2:(" +
-          radius + ") with circles fillstyle solid border linecolor rgb 'white' fillcolor rgb '" +
-          std::string(colour) + "'");
+      add(script_.add_block("# " + one_line(graph_.node_kinds[kind].label) + "\n" + block) +
+          "1:2:(" + radius +
+          ") with circles fillstyle solid border linecolor rgb 'white' fillcolor rgb '" + colour +
+          "'");
     }
     if (radius_ < least_marked_radius) return;
     for (const auto& [colour, lines] : marks) {
-      add(add_block("# marks\n" + lines) + "1:2:3 with labels center textcolor rgb '" + colour +
-          "'");
+      add(script_.add_block("# marks\n" + lines) + "1:2:3 with labels center textcolor rgb '" +
+          colour + "'");
     }
   }
 
@@ -285,7 +276,7 @@ class GraphWriter {
     for (const Graph::Kind& kind : graph_.node_kinds) {
       if (kind.behind_switch) continue;
       add("keyentry with points pointtype 7 pointsize 1 linecolor rgb '" +
-              std::string(series_colour(kind.colour)) + "'",
+              series_colour(kind.colour) + "'",
           kind.label);
     }
     add("keyentry with lines linewidth " + number_text(widest_line, 2) + " linecolor rgb '" +
@@ -300,8 +291,6 @@ class GraphWriter {
   double first_column_ = 0, last_column_ = 0, first_row_ = 0, last_row_ = 0;  // of nodes
   Page page_;
   PanelScript script_;
-  std::string plot_, data_;
-  std::size_t n_block_ = 0;
 };
 
 }  // namespace
@@ -330,7 +319,7 @@ std::vector<double> graph_rises(const Graph& graph) {
   return rises;
 }
 
-FigureScript graph_script(const Figure& figure, const Graph& graph) {
+FigureScript script_of(const Figure& figure, const Graph& graph) {
   check("figure " + figure.name, graph);
   return GraphWriter(graph).write();
 }

@@ -6,6 +6,7 @@
 
 #include "base/number_text.hpp"
 #include "base/utf8.hpp"
+#include "figures/chart_range.hpp"
 #include "figures/figure_colours.hpp"
 #include "figures/figure_page.hpp"
 #include "figures/gnuplot.hpp"
@@ -60,22 +61,13 @@ AxisRange colour_range(const Heatmap& heatmap, std::span<const HeatmapPanel> pan
   if (heatmap.scale == ColourScale::categorical) {
     return {-0.5, static_cast<double>(heatmap.categories.size()) - 0.5};
   }
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  AxisRange range{infinity, -infinity};
-  for (const HeatmapPanel& panel : panels) {
-    for (const double value : panel.values.values) {
-      if (!std::isfinite(value)) continue;
-      range.low = std::min(range.low, value);
-      range.high = std::max(range.high, value);
-    }
-  }
-  if (range.low > range.high) range = {0, 1};
+  Range of_data;
+  for (const HeatmapPanel& panel : panels) of_data.include(panel.values.values);
+  AxisRange range = of_data.low > of_data.high ? AxisRange() : of_data.axis();
+  range = {heatmap.low.value_or(range.low), heatmap.high.value_or(range.high)};
   if (heatmap.scale == ColourScale::diverging) {
-    const double reach = std::max(std::abs(heatmap.low.value_or(range.low) - heatmap.centre),
-                                  std::abs(heatmap.high.value_or(range.high) - heatmap.centre));
-    range = {heatmap.centre - reach, heatmap.centre + reach};
-  } else {
-    range = {heatmap.low.value_or(range.low), heatmap.high.value_or(range.high)};
+    const double reach = std::max(std::abs(range.low), std::abs(range.high));
+    range = {-reach, reach};
   }
   if (!(range.high > range.low)) {
     const double room = std::max(std::abs(range.low) * 0.01, 0.5);
@@ -194,14 +186,8 @@ std::string colour_bar(const Page& page, double x, double y, double height) {
          ", screen " + page.up(height);
 }
 
-// One bar for all panels; gnuplot would place one beside each.
-std::string common_bar(const Page& page) {
-  const Rectangle area = page.panels();
-  return colour_bar(page, area.right() + bar_gap, area.y, page.key_height);
-}
-
 std::string range_text(const AxisRange& range) {
-  return "set cbrange [" + gnuplot_number(range.low) + ":" + gnuplot_number(range.high) + "]";
+  return "set cbrange " + gnuplot_range(range.low, range.high);
 }
 
 // The bar of a panel with a scale of its own.
@@ -228,8 +214,8 @@ void add_category_key(const Heatmap& heatmap, const Page& page, PanelScript& scr
                " to " + at(left + box_width, middle - box_height / 2) +
                " front fillstyle solid noborder fillcolor rgb '" + colours[category] + "'");
     script.add("set label " + number + " " +
-               gnuplot_string(fit_text(heatmap.categories[category], text_size, longest_category)) +
-               " at " + at(left + box_width + 6, middle) + " left");
+               gnuplot_string(fit_text(heatmap.categories[category], longest_category)) + " at " +
+               at(left + box_width + 6, middle) + " left");
     middle += key_row;
   }
 }
@@ -263,7 +249,7 @@ void add_group_lines(const Shape& shape, std::size_t group, PanelScript& script)
 
 }  // namespace
 
-FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
+FigureScript script_of(const Figure& figure, const Heatmap& heatmap) {
   check("figure " + figure.name, heatmap);
   const Page page = page_of(heatmap);
   const Shape& shape = heatmap.panels.front().values.shape;
@@ -281,45 +267,42 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   if (categorical) {
     script.add("unset colorbox");
   } else if (!separate_scales) {
-    script.add(common_bar(page));
+    // One bar for all panels; gnuplot would place one beside each.
+    script.add(colour_bar(page, page.panels().right() + bar_gap, page.panels().y, page.key_height));
   }
-  script.add("set xrange [-0.5:" + gnuplot_number(static_cast<double>(shape[1]) - 0.5) + "]");
-  script.add("set yrange [" + gnuplot_number(static_cast<double>(shape[0]) - 0.5) + ":-0.5]");
+  const double right = static_cast<double>(shape[1]) - 0.5,
+               bottom = static_cast<double>(shape[0]) - 0.5;
+  script.add("set xrange " + gnuplot_range(-0.5, right));
+  script.add("set yrange " + gnuplot_range(bottom, -0.5));
   script.add("set object rectangle from graph 0, 0 to graph 1, 1 behind fillcolor rgb '" +
              std::string(empty_cell) + "'");
   if (!image) script.add("set datafile missing NaN");
   if (heatmap.group > 0) add_group_lines(shape, heatmap.group, script);
-  std::string data;
   for (std::size_t i = 0; i < page.n_panel; ++i) {
     const HeatmapPanel& panel = heatmap.panels[i];
     script.axes(page, i, panel.title);
     if (separate_scales) script.add(scale_of_panel(heatmap, page, i));
-    const std::string block = "data index " + std::to_string(i);
-    std::string plot =
-        "plot " + block +
-        (image ? " using 1:2:3 with image notitle"
-               : " using 1:2:(0.5):(0.5):3 with boxxyerror linecolor palette notitle");
+    const std::string block = script.add_block(data_block(panel));
+    script.add_to_plot(block +
+                       (image ? "1:2:3 with image notitle"
+                              : "1:2:(0.5):(0.5):3 with boxxyerror linecolor palette notitle"));
     if (panel.marked.size() > 0) {
       // White on dark: seen on every colour.
       const double size = std::min(1.0, page.panel_width / static_cast<double>(shape[1]) / 7);
       for (const auto& [dot, colour] : {std::pair(0.45, "#333333"), std::pair(0.25, "#ffffff")}) {
-        plot += ", \\\n  " + block +
-                " using ($4 == 1 ? $1 : NaN):2 with points pointtype 7 pointsize " +
-                number_text(dot * size, 3) + " linecolor rgb '" + colour + "' notitle";
+        script.add_to_plot(block + "($4 == 1 ? $1 : NaN):2 with points pointtype 7 pointsize " +
+                           number_text(dot * size, 3) + " linecolor rgb '" + colour + "' notitle");
       }
     }
     if (categorical && i == 0) add_category_key(heatmap, page, script);
-    script.add(plot);
+    script.end_plot();
     if (categorical && i == 0 && page.n_panel > 1) remove_category_key(heatmap, script);
     if (i == 0 && page.n_panel > 1 && !categorical && !separate_scales)
       script.add("unset colorbox");
-    data += (i > 0 ? "\n\n" : "") + data_block(panel);
   }
   script.add("unset multiplot");
-  const auto edge = [](std::size_t count) { return static_cast<double>(count) - 0.5; };
-  const std::vector<AxisRange> x(page.n_panel, {-0.5, edge(shape[1])}),
-      y(page.n_panel, {edge(shape[0]), -0.5});
-  return {script.text(), data, page, x, y};
+  return {script.text(), script.data(), page, std::vector<AxisRange>(page.n_panel, {-0.5, right}),
+          std::vector<AxisRange>(page.n_panel, {bottom, -0.5})};
 }
 
 Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels,
@@ -334,13 +317,9 @@ Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels,
 
 Heatmap head_probabilities(std::string value_title, std::vector<HeatmapPanel> panels) {
   Heatmap map = head_map(std::move(value_title), std::move(panels), 0);
-  double largest = 0;
-  for (const HeatmapPanel& panel : map.panels) {
-    for (const double value : panel.values.values) {
-      if (std::isfinite(value)) largest = std::max(largest, value);
-    }
-  }
-  if (largest > 0) map.high = largest;
+  Range range;
+  for (const HeatmapPanel& panel : map.panels) range.include(panel.values.values);
+  if (range.high > 0) map.high = range.high;
   return map;
 }
 

@@ -44,11 +44,7 @@ std::string numbered(std::size_t step) {
 
 // An axis's title may be a little longer than the axis.
 std::vector<std::string> axis_title(const std::string& title, double length) {
-  return wrap_text(title, text_size, length + 40, 2);
-}
-
-std::vector<std::string> panel_title(const std::string& title, double panel_width) {
-  return wrap_text(title, text_size, panel_width, 2);
+  return wrap_text(title, length + 40, 2);
 }
 
 double title_room(std::size_t n_line) {
@@ -84,32 +80,31 @@ double least_step(const AxisRange& range, const Test& wide_enough) {
 
 }  // namespace
 
-double text_width(std::string_view text, double size) {
-  return 0.6 * size * static_cast<double>(character_count(text));
+double text_width(std::string_view text) {
+  return 0.6 * text_size * static_cast<double>(character_count(text));
 }
 
-std::string fit_text(std::string_view text, double size, double width) {
+std::string fit_text(std::string_view text, double width) {
   std::string shown = one_line(text);
-  if (text_width(shown, size) <= width) return shown;
-  while (!shown.empty() && text_width(shown, size) + size > width) {
+  if (text_width(shown) <= width) return shown;
+  while (!shown.empty() && text_width(shown) + text_size > width) {
     while (!shown.empty() && utf8::is_continuation(shown.back())) shown.pop_back();
     if (!shown.empty()) shown.pop_back();
   }
   return shown + "…";
 }
 
-std::vector<std::string> wrap_text(std::string_view text, double size, double width,
-                                   std::size_t max_lines) {
+std::vector<std::string> wrap_text(std::string_view text, double width, std::size_t max_lines) {
   std::vector<std::string> lines;
   std::string rest = one_line(text);
   while (!rest.empty()) {
     std::size_t end = rest.size();
-    while (lines.size() + 1 < max_lines && text_width(rest.substr(0, end), size) > width) {
+    while (lines.size() + 1 < max_lines && text_width(rest.substr(0, end)) > width) {
       const std::size_t space = rest.rfind(' ', end - 1);
       if (space == std::string::npos || space == 0) break;
       end = space;
     }
-    lines.push_back(fit_text(rest.substr(0, end), size, width));
+    lines.push_back(fit_text(rest.substr(0, end), width));
     rest.erase(0, end + 1);
   }
   return lines;
@@ -126,7 +121,7 @@ std::string tick_list(const std::vector<std::string>& labels, std::size_t step, 
     if (labels[i].empty() || n_label++ % step != 0) continue;
     // gnuplot reads a percent sign in a tick's label as the start of a format.
     std::string label;
-    for (const char c : fit_text(labels[i], text_size, longest)) label.append(c == '%' ? 2 : 1, c);
+    for (const char c : fit_text(labels[i], longest)) label.append(c == '%' ? 2 : 1, c);
     ticks.push_back(gnuplot_string(label) + " " + std::to_string(i));
   }
   return "(" + joined(ticks, ", ") + ")";
@@ -134,7 +129,7 @@ std::string tick_list(const std::vector<std::string>& labels, std::size_t step, 
 
 double label_width(const std::vector<std::string>& labels, double least, double longest) {
   for (const std::string& label : labels) {
-    least = std::max(least, std::min(text_width(label, text_size), longest));
+    least = std::max(least, std::min(text_width(label), longest));
   }
   return least;
 }
@@ -144,7 +139,7 @@ Axis labelled_x_axis(std::string_view title, const std::vector<std::string>& lab
   Axis axis{
       .title = std::string(title), .named = !labels.empty(), .extent = line_height * text_size};
   const double height = 1.3 * text_size;
-  const double width = 4 + label_width(labels, text_width(std::to_string(count), text_size));
+  const double width = 4 + label_width(labels, text_width(std::to_string(count)));
   spread_labels(labels, count, step);
   if (!axis.named) {
     axis.ticks = numbered(step_of_labels(count, width, step));
@@ -167,7 +162,7 @@ Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& lab
   return {.title = std::string(title),
           .ticks = labels.empty() ? numbered(every) : tick_list(labels, every, longest),
           .named = !labels.empty(),
-          .extent = label_width(labels, text_width(std::to_string(n_number), text_size), longest)};
+          .extent = label_width(labels, text_width(std::to_string(n_number)), longest)};
 }
 
 std::string number_step(const AxisRange& range, double pixels) {
@@ -192,7 +187,7 @@ double number_width(const AxisRange& range, double pixels) {
 KeyAbove::KeyAbove(const std::vector<std::string>& names, double page_width) {
   double entry_width = 0;
   for (const std::string& name : names) {
-    entry_width = std::max(entry_width, 44 + text_width(shown(name), text_size));
+    entry_width = std::max(entry_width, 44 + text_width(shown(name)));
   }
   const auto n_entry = static_cast<double>(names.size());
   const double n_beside = std::clamp(std::floor((page_width - 20) / entry_width), 1.0, n_entry);
@@ -201,7 +196,7 @@ KeyAbove::KeyAbove(const std::vector<std::string>& names, double page_width) {
 }
 
 std::string KeyAbove::shown(std::string_view name) {
-  return fit_text(name, text_size, longest_key_name);
+  return fit_text(name, longest_key_name);
 }
 
 double KeyAbove::height() const {
@@ -229,10 +224,6 @@ std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t least, s
     best = columns;
   }
   return best;
-}
-
-std::size_t Page::title_line_count(const std::string& title) const {
-  return panel_title(title, panel_width).size();
 }
 
 double Page::column_gap() const {
@@ -332,7 +323,7 @@ void PanelScript::axes(const Page& page, std::size_t panel, const std::string& t
   const Axis &x = page.x, &y = page.y;
   const bool leftmost = panel % page.n_column == 0, lowest = panel + page.n_column >= page.n_panel;
   if (page.title_lines > 0) {
-    set("title", gnuplot_lines(panel_title(title, page.panel_width)) + " offset 0, -0.7");
+    set("title", gnuplot_lines(page.panel_title(title)) + " offset 0, -0.7");
   }
   const std::vector<std::string> titles = page.titles();
   for (std::size_t i = 0; i < titles.size(); ++i) {
@@ -342,6 +333,20 @@ void PanelScript::axes(const Page& page, std::size_t panel, const std::string& t
   set("ytics", y.outer && !leftmost ? "" : y.ticks);
   set("format x", lowest || x.named ? x.format : "''");
   set("format y", leftmost || y.named ? y.format : "''");
+}
+
+std::string PanelScript::add_block(const std::string& block) {
+  data_ += (n_block_ > 0 ? "\n\n" : "") + block;
+  return "data index " + std::to_string(n_block_++) + " using ";
+}
+
+void PanelScript::add_to_plot(const std::string& element) {
+  plot_ += (plot_.empty() ? "plot " : ", \\\n  ") + element;
+}
+
+void PanelScript::end_plot() {
+  add(plot_.empty() ? "plot NaN" : plot_);
+  plot_.clear();
 }
 
 }  // namespace headscope

@@ -18,15 +18,14 @@ inline constexpr double one_column = 312, two_columns = 648;
 inline constexpr std::string_view grey = "#666666", empty_cell = "#e8e8e8";
 
 /// Width in pixels as gnuplot estimates it: all characters are equally wide.
-double text_width(std::string_view text, double size);
+double text_width(std::string_view text);
 
 /// The text, cut with an ellipsis if it is wider than `width`.
-std::string fit_text(std::string_view text, double size, double width);
+std::string fit_text(std::string_view text, double width);
 
 /// The text broken at spaces to lines of at most `width`; at most `max_lines`, the last one
 /// shortened.
-std::vector<std::string> wrap_text(std::string_view text, double size, double width,
-                                   std::size_t max_lines);
+std::vector<std::string> wrap_text(std::string_view text, double width, std::size_t max_lines);
 
 /// gnuplot's expression for these lines; empty if there are none.
 std::string gnuplot_lines(const std::vector<std::string>& lines);
@@ -109,8 +108,12 @@ struct Page {
   void make_room_for_titles(const std::vector<Panel>& panels) {
     title_lines = 0;
     for (const Panel& panel : panels) {
-      title_lines = std::max(title_lines, title_line_count(panel.title));
+      title_lines = std::max(title_lines, panel_title(panel.title).size());
     }
+  }
+  /// The lines of a title above a panel.
+  std::vector<std::string> panel_title(const std::string& title) const {
+    return wrap_text(title, panel_width, 2);
   }
   Rectangle panel(std::size_t index) const;
   /// The smallest rectangle around all panels.
@@ -129,8 +132,6 @@ struct Page {
   double key_title_width() const;
 
  private:
-  /// Lines of a title above a panel, 0 to 2.
-  std::size_t title_line_count(const std::string& title) const;
   std::size_t n_row() const { return (n_panel + n_column - 1) / n_column; }
   double grid_width() const;
   double grid_height() const;
@@ -153,8 +154,8 @@ Page fitted(double width, const LayOut& lay_out) {
   return page;
 }
 
-/// Commands for a figure's panels; settings carry over from panel to panel and are written only
-/// when they change.
+/// Commands and data for a figure's panels; settings carry over from panel to panel and are written
+/// only when they change.
 class PanelScript {
  public:
   void add(std::string_view command);
@@ -162,11 +163,19 @@ class PanelScript {
   void set(const std::string& name, const std::string& value);
   /// Titles and ticks of a panel; numbers only along the outer axes, axes' titles with the first.
   void axes(const Page& page, std::size_t panel, const std::string& title);
+  /// Adds a block of data. @return the beginning of an element of a plot that reads it.
+  std::string add_block(const std::string& block);
+  /// Adds an element to the plot of the panel.
+  void add_to_plot(const std::string& element);
+  /// Draws the panel's plot.
+  void end_plot();
 
   const std::string& text() const { return text_; }
+  const std::string& data() const { return data_; }
 
  private:
-  std::string text_;
+  std::string text_, data_, plot_;
+  std::size_t n_block_ = 0;
   std::map<std::string, std::string> settings_{
       {"title", ""},         {"label 1", ""},       {"label 2", ""},
       {"label 3", ""},       {"key", ""},           {"xtics", "autofreq"},
@@ -183,9 +192,9 @@ struct FigureScript {
 
 /// The script that draws a figure's content below its title.
 /// @throws ShapeError naming the figure if labels, values or intervals do not fit together.
-FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap);
-FigureScript chart_script(const Figure& figure, const Chart& chart);
-FigureScript graph_script(const Figure& figure, const Graph& graph);
+FigureScript script_of(const Figure& figure, const Heatmap& heatmap);
+FigureScript script_of(const Figure& figure, const Chart& chart);
+FigureScript script_of(const Figure& figure, const Graph& graph);
 
 /// By edge, how far the control point of its quadratic curve lies from the middle of its ends: in
 /// rows upwards, or with `Graph::bands` in columns to the right. Edges between the same nodes get

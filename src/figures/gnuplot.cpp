@@ -10,13 +10,18 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
+#include <sstream>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/fields.hpp"
 #include "base/utf8.hpp"
+#include "files/descriptor.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -32,9 +37,6 @@ class MemoryFile {
   MemoryFile() : descriptor_(memfd_create("gnuplot", MFD_CLOEXEC)) {
     if (descriptor_ < 0) fail("a file in memory", errno);
   }
-  ~MemoryFile() { close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
 
   int descriptor() const { return descriptor_; }
   std::string read() const {
@@ -49,7 +51,7 @@ class MemoryFile {
   }
 
  private:
-  int descriptor_;
+  Descriptor descriptor_;
 };
 
 // Becomes the program named by the first argument. Between vfork and exec memory is the parent's,
@@ -107,17 +109,13 @@ std::optional<int> wait_for(pid_t pid, int seconds) {
 // gnuplot repeats the offending line and a caret before it says what is wrong.
 std::string complaint(const std::string& output) {
   std::string first;
-  for (std::size_t start = 0; start < output.size();) {
-    const std::size_t end = std::min(output.find('\n', start), output.size());
-    std::string line = one_line(std::string_view(output).substr(start, end - start));
+  for (const std::string_view text : fields::split(output, '\n')) {
+    std::string line = one_line(text);
     if (line.find(" line ") != std::string::npos) return line;
     if (first.empty() && line.find_first_not_of(" ^") != std::string::npos) first = std::move(line);
-    start = end + 1;
   }
   return first.empty() ? "no message" : first;
 }
-
-constexpr int seconds_to_start = 20;
 
 struct Output {
   std::optional<int> status;  // nothing if the process had to be killed
@@ -134,6 +132,19 @@ Output run_in(const std::string& directory, std::vector<std::string> words, int 
   const std::optional<int> status =
       wait_for(spawn_in(directory, arguments.data(), picture, messages), seconds);
   return {status, picture.read(), messages.read()};
+}
+
+bool is_installed() {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::filesystem::path program = std::filesystem::path(folder) / "gnuplot";
+    std::error_code none;
+    if (std::filesystem::is_regular_file(program, none) && access(program.c_str(), X_OK) == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -163,9 +174,15 @@ std::string gnuplot_number(double value) {
   return std::string(buffer, end);
 }
 
-std::string gnuplot_complaint() {
+std::string gnuplot_range(double low, double high) {
+  return "[" + gnuplot_number(low) + ":" + gnuplot_number(high) + "]";
+}
+
+std::string why_no_figures() {
+  if (!is_installed()) return "gnuplot is not installed";
+  constexpr int seconds_to_start = 20;
   const Output output = run_in(".", {"gnuplot", "--version"}, seconds_to_start);
-  return output.is_success() ? "" : complaint(output.messages);
+  return output.is_success() ? "" : "gnuplot does not start (" + complaint(output.messages) + ")";
 }
 
 std::string run_gnuplot(const std::string& directory, const std::string& script,

@@ -13,15 +13,18 @@ std::string gnuplot_string(std::string_view text);
 /// A number as gnuplot reads it, exact; `NaN` if it is not finite.
 std::string gnuplot_number(double value);
 
+/// `[0:1]`, as `set xrange` takes it.
+std::string gnuplot_range(double low, double high);
+
 /// gnuplot does not draw a figure. @see run_gnuplot
 class DrawingError : public Error {
  public:
   using Error::Error;
 };
 
-/// What is wrong with the gnuplot on PATH: the first line that `gnuplot --version` says when it
-/// fails. Empty if it runs. @throws DrawingError if there is none.
-std::string gnuplot_complaint();
+/// Why no figure can be drawn: `gnuplot is not installed`, or what the gnuplot on PATH says when it
+/// does not start. Empty if it starts.
+std::string why_no_figures();
 
 /// Runs `gnuplot -d -c {script} {format} {output}` in `directory`: no shell, no start-up file of
 /// the user. The output is kept in memory: gnuplot does not notice a full disk.

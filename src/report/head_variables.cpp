@@ -8,28 +8,16 @@
 #include "results/slices.hpp"
 
 namespace headscope {
-namespace {
-
-bool has_axis(const Variable& variable, std::string_view name) {
-  const auto& axes = variable.dimensions;
-  return std::find(axes.begin(), axes.end(), name) != axes.end();
-}
-
-std::size_t axis_size(const ResultsGroup& group, const std::string& name) {
-  const auto found = group.dimensions.find(name);
-  return found == group.dimensions.end() ? 0 : found->second.size();
-}
-
-}  // namespace
-
 std::size_t n_head_slice(const ResultsGroup& group, const Variable& variable,
                          const HeadShape& shape) {
-  if (variable.type == Variable::Type::text) return 0;
-  if (!has_axis(variable, "layer") || !has_axis(variable, "head")) return 0;
-  if (axis_size(group, "layer") != shape.n_layer || axis_size(group, "head") != shape.n_head) {
-    return 0;
-  }
-  return variable.values.size() / shape.n_head_total();
+  const auto has_axis = [&](const char* name, std::size_t size) {
+    const auto found = group.dimensions.find(name);
+    return std::ranges::count(variable.dimensions, name) > 0 && found != group.dimensions.end() &&
+           found->second.size() == size;
+  };
+  const bool is_by_head = variable.type != Variable::Type::text &&
+                          has_axis("layer", shape.n_layer) && has_axis("head", shape.n_head);
+  return is_by_head ? variable.values.size() / shape.n_head_total() : 0;
 }
 
 std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& variable,

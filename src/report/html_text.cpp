@@ -22,9 +22,4 @@ std::string prose_html(std::string_view text) {
   return std::regex_replace(html, exponent, "$1e−$2");
 }
 
-std::string number_html(std::string_view text) {
-  static const std::regex hyphen("-");
-  return std::regex_replace(html_text(text), hyphen, "−");
-}
-
 }  // namespace headscope

@@ -12,7 +12,4 @@ std::string html_text(std::string_view text);
 /// number keeps its percent sign, and a hyphen before a number becomes a minus sign.
 std::string prose_html(std::string_view text);
 
-/// A number's text for HTML, with a minus sign.
-std::string number_html(std::string_view text);
-
 }  // namespace headscope

@@ -91,6 +91,11 @@ std::string model_name(const Results& results) {
   return name.empty() ? "a model" : name;
 }
 
+std::string capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] += 'A' - 'a';
+  return text;
+}
+
 std::string report_title(const Results& results) {
   const std::string title = results.text("title");
   if (!results.attributes.contains("model_path") && !title.empty()) return title;

@@ -1,13 +1,8 @@
-#include "report/report_figures.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <nlohmann/json.hpp>
-
 #include "base/utf8.hpp"
 #include "figures/figure_colours.hpp"
 #include "figures/figure_page.hpp"
 #include "headscope/version.hpp"
+#include "report/report_pages.hpp"
 #include "report/script_json.hpp"
 
 namespace headscope {
@@ -19,13 +14,12 @@ using nlohmann::json;
 constexpr std::size_t most_written_cells = 10'000;
 
 json heatmap_json(const Heatmap& map) {
-  json panels = json::array();
-  for (const HeatmapPanel& panel : map.panels) {
+  const json panels = json_list(map.panels, [](const HeatmapPanel& panel) -> json {
     const std::vector<double>& values = panel.values.values;
-    panels.push_back({{"title", one_line(panel.title)},
-                      {"values", values.size() > most_written_cells ? packed_numbers(values)
-                                                                    : json_numbers(values)}});
-  }
+    return {{"title", one_line(panel.title)},
+            {"values",
+             values.size() > most_written_cells ? packed_numbers(values) : json_numbers(values)}};
+  });
   const Shape& shape = map.panels.front().values.shape;
   return {{"rows", shape[0]},
           {"columns", shape[1]},
@@ -53,47 +47,43 @@ std::string_view style_name(Series::Style style) {
   return "line";
 }
 
+json series_json(const Series& series) {
+  return {{"label", one_line(series.label)},
+          {"style", style_name(series.style)},
+          {"shift", series.shift},
+          {"x", json_numbers(series.x)},
+          {"y", json_numbers(series.y)},
+          {"low", json_numbers(series.low)},
+          {"high", json_numbers(series.high)},
+          {"names", json_texts(series.point_labels)}};
+}
+
 json chart_json(const Chart& chart) {
-  json panels = json::array();
-  for (const ChartPanel& panel : chart.panels) {
-    json series = json::array();
-    for (const Series& line : panel.series) {
-      series.push_back({{"label", one_line(line.label)},
-                        {"style", style_name(line.style)},
-                        {"shift", line.shift},
-                        {"x", json_numbers(line.x)},
-                        {"y", json_numbers(line.y)},
-                        {"low", json_numbers(line.low)},
-                        {"high", json_numbers(line.high)},
-                        {"names", json_texts(line.point_labels)}});
-    }
-    panels.push_back({{"title", one_line(panel.title)}, {"series", series}});
-  }
+  const auto panel_json = [](const ChartPanel& panel) -> json {
+    return {{"title", one_line(panel.title)}, {"series", json_list(panel.series, series_json)}};
+  };
   return {{"xTitle", one_line(chart.x_title)},
           {"yTitle", one_line(chart.y_title)},
           {"xLabels", json_texts(chart.x_labels)},
           {"horizontal", chart.horizontal},
-          {"panels", panels}};
+          {"panels", json_list(chart.panels, panel_json)}};
 }
 
-json kinds_json(const std::vector<Graph::Kind>& kinds) {
-  json list = json::array();
-  for (const Graph::Kind& kind : kinds) {
-    list.push_back({{"label", one_line(kind.label)},
-                    {"colour", series_colour(kind.colour)},
-                    {"behindSwitch", kind.behind_switch}});
-  }
-  return list;
+json kind_json(const Graph::Kind& kind) {
+  return {{"label", one_line(kind.label)},
+          {"colour", series_colour(kind.colour)},
+          {"behindSwitch", kind.behind_switch}};
+}
+
+json node_json(const Graph::Node& node) {
+  return {{"name", one_line(node.name)},
+          {"column", node.column},
+          {"row", node.row},
+          {"kind", node.kind}};
 }
 
 json graph_json(const Graph& graph) {
-  json nodes = json::array(), edges = json::array();
-  for (const Graph::Node& node : graph.nodes) {
-    nodes.push_back({{"name", one_line(node.name)},
-                     {"column", node.column},
-                     {"row", node.row},
-                     {"kind", node.kind}});
-  }
+  json edges = json::array();
   const std::vector<double> rises = graph_rises(graph);
   for (std::size_t i = 0; i < graph.edges.size(); ++i) {
     const Graph::Edge& edge = graph.edges[i];
@@ -103,34 +93,29 @@ json graph_json(const Graph& graph) {
                      {"rise", rises[i]},
                      {"value", json_number(edge.value, 3)}});
   }
-  return {{"nodes", nodes},
+  return {{"nodes", json_list(graph.nodes, node_json)},
           {"edges", edges},
-          {"nodeKinds", kinds_json(graph.node_kinds)},
-          {"edgeKinds", kinds_json(graph.edge_kinds)},
+          {"nodeKinds", json_list(graph.node_kinds, kind_json)},
+          {"edgeKinds", json_list(graph.edge_kinds, kind_json)},
           {"bands", graph.bands},
           {"switchLabel", one_line(graph.switch_label)},
           {"valueTitle", one_line(graph.value_title)}};
 }
 
-json axes_json(const std::vector<AxisRange>& axes) {
-  json list = json::array();
-  for (const AxisRange& axis : axes) {
-    list.push_back({{"low", axis.low}, {"high", axis.high}, {"log", axis.log}});
-  }
-  return list;
+json axis_json(const AxisRange& axis) {
+  return {{"low", axis.low}, {"high", axis.high}, {"log", axis.log}};
 }
 
 json figure_json(const DrawnFigure& drawn) {
   const Figure& figure = drawn.figure;
-  json areas = json::array();
-  for (const Rectangle& area : drawn.panels) {
-    areas.push_back(json_numbers({area.x, area.y, area.width, area.height}));
-  }
+  const json areas = json_list(drawn.panels, [](const Rectangle& area) {
+    return json_numbers({area.x, area.y, area.width, area.height});
+  });
   json data = {{"title", one_line(figure.title)},
                {"source", one_line(figure.source)},
                {"areas", areas},
-               {"x", axes_json(drawn.x)},
-               {"y", axes_json(drawn.y)}};
+               {"x", json_list(drawn.x, axis_json)},
+               {"y", json_list(drawn.y, axis_json)}};
   if (const auto* const map = std::get_if<Heatmap>(&figure.content)) {
     data["heatmap"] = heatmap_json(*map);
   } else if (const auto* const graph = std::get_if<Graph>(&figure.content)) {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <ranges>
-#include <sstream>
 
+#include "base/fields.hpp"
 #include "base/number_text.hpp"
 #include "headscope/report.hpp"
 #include "report/head_variables.hpp"
@@ -54,22 +54,6 @@ std::string last_headline(const std::vector<Description>& descriptions,
   return "";
 }
 
-/// A warning as a sentence; on a terminal it follows the program's name in lower case.
-std::string as_sentence(std::string warning) {
-  if (!warning.empty() && warning[0] >= 'a' && warning[0] <= 'z') warning[0] += 'A' - 'a';
-  return warning;
-}
-
-/// The texts of the lines that are not empty.
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::string line;
-  for (std::istringstream stream(text); std::getline(stream, line);) {
-    if (!line.empty()) lines.push_back(line);
-  }
-  return lines;
-}
-
 }  // namespace
 
 std::string claims_line(const Results& results) {
@@ -109,7 +93,10 @@ std::vector<Finding> first_sentences(const ReportContent& content) {
 }
 
 SectionText section_text(const ReportContent& content, const ResultsGroup& group) {
-  SectionText text{"", {}, lines_of(group.summary)};
+  SectionText text;
+  for (const std::string_view line : fields::split(group.summary, '\n')) {
+    if (!line.empty()) text.paragraphs.emplace_back(line);
+  }
   const auto description = std::ranges::find(content.descriptions, group.name, &Description::group);
   if (has_headline(content.descriptions) && description != content.descriptions.end()) {
     text.found = description->found;
@@ -138,8 +125,9 @@ std::vector<Finding> findings(const Results& results,
     if (!text.empty()) lines.push_back({.about = about, .text = text});
   };
   const std::optional<HeadShape> shape = head_shape(results);
-  add(warning_about, as_sentence(results.text("corpus_warning")));
-  for (const Description& entry : descriptions) add(warning_about, as_sentence(entry.warning));
+  // On a terminal a warning follows the program's name in lower case.
+  add(warning_about, capitalised(results.text("corpus_warning")));
+  for (const Description& entry : descriptions) add(warning_about, capitalised(entry.warning));
   if (shape && results.attributes.contains("model_path")) {
     add(model_about, model_line(results, descriptions, *shape));
   }

@@ -1,10 +1,9 @@
-#include "report/report_glossary.hpp"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "report/html_text.hpp"
+#include "report/report_pages.hpp"
 
 namespace headscope {
 namespace {
@@ -61,8 +60,8 @@ std::string glossary_section() {
   std::string html = "<section id=\"glossary\">\n<h2>Glossary</h2>\n<details><summary>" +
                      std::to_string(terms.size()) + " words of the field</summary>\n<dl>\n";
   for (const Term& term : terms) {
-    html += "<dt id=\"" + anchor(term.word) + "\">" + html_text(std::string(term.word)) +
-            "</dt><dd>" + html_text(std::string(term.meaning)) + "</dd>\n";
+    html += "<dt id=\"" + anchor(term.word) + "\">" + html_text(term.word) + "</dt><dd>" +
+            html_text(term.meaning) + "</dd>\n";
   }
   return html + "</dl>\n</details>\n</section>\n";
 }

@@ -1,14 +1,13 @@
-#include "report/report_head_lists.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <numeric>
+#include <ranges>
 
 #include "base/head_range.hpp"
+#include "base/utf8.hpp"
 #include "report/head_variables.hpp"
+#include "report/report_heads.hpp"
 #include "report/script_json.hpp"
 
 namespace headscope {
@@ -19,27 +18,21 @@ namespace {
 
 constexpr std::size_t most_value_rows = 1000;  // relations in either direction
 
-// The first of `candidates` by `value`, largest first, as [head_index, value]; heads without a
-// value are left out.
+// The heads nearest to a head by their values, as [head_index, value]; heads without a value are
+// left out.
 template <typename Value>
-json leading(std::vector<std::size_t> candidates, std::size_t most, Value value, bool smallest) {
-  std::erase_if(candidates,
-                [&](std::size_t head_index) { return !std::isfinite(value(head_index)); });
-  std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
-    return smallest ? value(a) < value(b) : std::abs(value(a)) > std::abs(value(b));
-  });
-  json list = json::array();
-  for (std::size_t i = 0; i < std::min(most, candidates.size()); ++i) {
-    list.push_back({candidates[i], json_number(value(candidates[i]), 3)});
+json leading(std::size_t head_index, std::size_t n_head_total, const NearestHeads& nearest,
+             Value value) {
+  std::vector<std::size_t> heads;
+  for (std::size_t other = 0; other < n_head_total; ++other) {
+    if (other != head_index && std::isfinite(value(other))) heads.push_back(other);
   }
-  return list;
-}
-
-std::vector<std::size_t> heads_but(std::size_t head_index, std::size_t n_head_total) {
-  std::vector<std::size_t> head_indices(n_head_total);
-  std::iota(head_indices.begin(), head_indices.end(), 0);
-  head_indices.erase(head_indices.begin() + static_cast<std::ptrdiff_t>(head_index));
-  return head_indices;
+  std::ranges::stable_sort(heads, [&](std::size_t a, std::size_t b) {
+    return nearest.smallest ? value(a) < value(b) : std::abs(value(a)) > std::abs(value(b));
+  });
+  return json_list(heads | std::views::take(nearest.most), [&](std::size_t other) -> json {
+    return {other, json_number(value(other), 3)};
+  });
 }
 
 void add_nearest(const ResultsGroup& group, const NearestHeads& nearest, std::size_t n_head_total,
@@ -54,14 +47,12 @@ void add_nearest(const ResultsGroup& group, const NearestHeads& nearest, std::si
   for (std::size_t label = 0; label < labels.size(); ++label) {
     json by_head = json::array();
     for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-      by_head.push_back(leading(
-          heads_but(head_index, n_head_total), nearest.most,
-          [&](std::size_t other) {
-            const std::size_t row = nearest.by_column ? other : head_index,
-                              column = nearest.by_column ? head_index : other;
-            return pairs->values.values[(label * n_head_total + row) * n_head_total + column];
-          },
-          nearest.smallest));
+      const auto value = [&](std::size_t other) {
+        const std::size_t row = nearest.by_column ? other : head_index,
+                          column = nearest.by_column ? head_index : other;
+        return pairs->values.values[(label * n_head_total + row) * n_head_total + column];
+      };
+      by_head.push_back(leading(head_index, n_head_total, nearest, value));
     }
     json list = {{"title", one_line(labels[label] + nearest.title)},
                  {"about", one_line(pairs->long_name)},
@@ -87,12 +78,9 @@ json edge_lists(std::map<std::string, std::vector<NamedEdge>>& of_name, std::siz
     std::vector<NamedEdge>& edges = of_name[shape.text(head_index)];
     std::ranges::stable_sort(edges, std::greater(),
                              [](const NamedEdge& edge) { return std::abs(edge.effect); });
-    json list = json::array();
-    for (std::size_t i = 0; i < std::min(most, edges.size()); ++i) {
-      list.push_back(
-          {one_line(edges[i].other), json_number(edges[i].effect, 3), one_line(edges[i].port)});
-    }
-    by_head.push_back(std::move(list));
+    by_head.push_back(json_list(edges | std::views::take(most), [](const NamedEdge& edge) -> json {
+      return {one_line(edge.other), json_number(edge.effect, 3), one_line(edge.port)};
+    }));
   }
   return by_head;
 }
@@ -154,11 +142,9 @@ void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadS
       if (gain > 0 && eligible->values.values[row] == 1) gains.emplace_back(-gain, row);
     }
     std::sort(gains.begin(), gains.end());
-    json list = json::array();
-    for (const auto& [gain, row] : gains) {
-      list.push_back({row, json_number(rows[row].values[head_index], 3)});
-    }
-    by_head.push_back(std::move(list));
+    by_head.push_back(json_list(gains, [&](const auto& gain) -> json {
+      return {gain.second, json_number(rows[gain.second].values[head_index], 3)};
+    }));
   }
   json of_row = json::array();
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -174,31 +160,18 @@ void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadS
 
 }  // namespace
 
-json nearest_heads_json(const Results& results, const std::vector<Presentation>& presentations,
-                        const HeadShape& shape) {
-  json lists = json::array();
+void add_head_lists(const Results& results, const std::vector<Presentation>& presentations,
+                    const HeadShape& shape, json& data) {
+  data["neighbours"] = data["edges"] = data["tables"] = json::array();
   for (const auto& [group, nearest] : items_of(results, presentations, &Presentation::nearest)) {
-    add_nearest(*group, *nearest, shape.n_head_total(), lists);
+    add_nearest(*group, *nearest, shape.n_head_total(), data["neighbours"]);
   }
-  return lists;
-}
-
-json edge_lists_json(const Results& results, const std::vector<Presentation>& presentations,
-                     const HeadShape& shape) {
-  json edges = json::array();
-  for (const auto& [group, item] : items_of(results, presentations, &Presentation::edges)) {
-    add_edges(*group, *item, shape, edges);
+  for (const auto& [group, edges] : items_of(results, presentations, &Presentation::edges)) {
+    add_edges(*group, *edges, shape, data["edges"]);
   }
-  return edges;
-}
-
-json best_rows_json(const Results& results, const std::vector<Presentation>& presentations,
-                    const HeadShape& shape) {
-  json tables = json::array();
   for (const auto& [group, table] : items_of(results, presentations, &Presentation::tables)) {
-    add_best_rows(*group, *table, shape, tables);
+    add_best_rows(*group, *table, shape, data["tables"]);
   }
-  return tables;
 }
 
 }  // namespace headscope

@@ -1,11 +1,10 @@
-#include "report/report_head_types.hpp"
-
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/utf8.hpp"
 #include "figures/figure_colours.hpp"
 #include "report/head_variables.hpp"
+#include "report/report_heads.hpp"
 #include "report/script_json.hpp"
 #include "results/long_table.hpp"
 
@@ -38,18 +37,16 @@ json head_types_json(const Results& results, const std::vector<Presentation>& pr
                      const HeadShape& shape) {
   const std::optional<HeadTypes> found = head_types(results, shape);
   if (!found) return nullptr;
-  json flags = json::array();
-  for (const std::vector<bool>& has_type : found->has_type) {
+  const json flags = json_list(found->has_type, [](const std::vector<bool>& has_type) {
     json list = json::array();
     for (std::size_t type = 0; type < has_type.size(); ++type) {
       if (has_type[type]) list.push_back(type);
     }
-    flags.push_back(std::move(list));
-  }
-  json primary = json::array();
-  for (const std::optional<std::size_t>& type : found->primary) {
-    primary.push_back(type ? json(*type) : json(nullptr));
-  }
+    return list;
+  });
+  const json primary = json_list(found->primary, [](const std::optional<std::size_t>& type) {
+    return type ? json(*type) : json(nullptr);
+  });
   return {{"names", json_texts(found->names)},
           {"colours", category_colours(found->names)},
           {"flags", flags},

@@ -2,18 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/utf8.hpp"
 #include "figures/figure_colours.hpp"
 #include "headscope/literature.hpp"
 #include "report/head_variables.hpp"
-#include "report/report_head_lists.hpp"
-#include "report/report_head_types.hpp"
 #include "report/report_pages.hpp"
-#include "report/report_patterns.hpp"
-#include "report/report_predictions.hpp"
 #include "report/script_json.hpp"
 
 namespace headscope {
@@ -148,25 +143,23 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
     add_summary(*group, *item, shape->n_head_total(), summaries);
   }
   add_published_roles(results, *shape, summaries);
-  const json data = {{"layers", shape->n_layer},
-                     {"heads", shape->n_head},
-                     {"sequential", continuous_colours(ColourScale::sequential)},
-                     {"diverging", continuous_colours(ColourScale::diverging)},
-                     {"types", head_types_json(results, presentations, *shape)},
-                     {"categories", head_categories_json(results, *shape)},
-                     {"reasons", head_reasons_json(results, presentations, *shape)},
-                     {"examples", head_examples_json(results, *shape)},
-                     {"summaries", summaries},
-                     {"scores", scores.list()},
-                     {"leftOut", scores.left_out()},
-                     {"sections", scores.sections(results, presentations)},
-                     {"tables", best_rows_json(results, presentations, *shape)},
-                     {"neighbours", nearest_heads_json(results, presentations, *shape)},
-                     {"edges", edge_lists_json(results, presentations, *shape)},
-                     {"documents", pattern_documents(results, *shape)},
-                     {"predictions", predictions(results, *shape)},
-                     {"neurons", neurons(results, *shape)},
-                     {"opened", opened ? json(opened->flat(shape->n_head)) : json(nullptr)}};
+  json data = {{"layers", shape->n_layer},
+               {"heads", shape->n_head},
+               {"sequential", continuous_colours(ColourScale::sequential)},
+               {"diverging", continuous_colours(ColourScale::diverging)},
+               {"types", head_types_json(results, presentations, *shape)},
+               {"categories", head_categories_json(results, *shape)},
+               {"reasons", head_reasons_json(results, presentations, *shape)},
+               {"examples", head_examples_json(results, *shape)},
+               {"summaries", summaries},
+               {"scores", scores.list()},
+               {"leftOut", scores.left_out()},
+               {"sections", scores.sections(results, presentations)},
+               {"documents", pattern_documents(results, *shape)},
+               {"predictions", predictions(results, *shape)},
+               {"neurons", neurons(results, *shape)},
+               {"opened", opened ? json(opened->flat(shape->n_head)) : json(nullptr)}};
+  add_head_lists(results, presentations, *shape, data);
   return script_json(data);
 }
 

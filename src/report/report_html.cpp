@@ -11,8 +11,6 @@
 #include "report/html_text.hpp"
 #include "report/inline_svg.hpp"
 #include "report/report_assets.hpp"
-#include "report/report_figures.hpp"
-#include "report/report_glossary.hpp"
 #include "report/report_heads.hpp"
 #include "report/report_pages.hpp"
 #include "report/script_json.hpp"
@@ -77,11 +75,10 @@ std::string table_data(const LongTable& table) {
   using nlohmann::json;
   const std::vector<std::size_t> leading =
       table.leading_rows(table.n_row() <= most_table_rows ? most_table_rows : rows_of_large_table);
-  json columns = json::array(), rows = json::array();
-  for (const LongTable::Column& column : table.columns()) {
-    columns.push_back({{"name", one_line(column.name)}, {"number", column.number}});
-  }
-  for (const std::size_t index : leading) {
+  const json columns = json_list(table.columns(), [](const LongTable::Column& column) -> json {
+    return {{"name", one_line(column.name)}, {"number", column.number}};
+  });
+  const json rows = json_list(leading, [&](std::size_t index) {
     const std::vector<std::string> cells = table.row(index, 5, "");
     json row = json::array();
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -91,8 +88,8 @@ std::string table_data(const LongTable& table) {
         row.push_back(cells[i].empty() ? json(nullptr) : json_number(std::stod(cells[i]), 0));
       }
     }
-    rows.push_back(std::move(row));
-  }
+    return row;
+  });
   return "<script type=\"application/json\" class=\"rows\">" +
          script_json({{"columns", columns}, {"rows", rows}, {"of", table.n_row()}}) + "</script>\n";
 }

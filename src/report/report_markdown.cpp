@@ -110,17 +110,16 @@ std::string claims_text(const ReportContent& content) {
 
 // Each head's main type, a row for each layer.
 std::string head_map_text(const Results& results) {
-  const std::optional<HeadShape> shape = head_shape(results);
-  const std::optional<HeadTypes> types =
-      shape ? head_types(results, *shape) : std::optional<HeadTypes>();
+  const std::optional<HeadTypes> types = head_types(results);
   if (!types) return "";
+  const HeadShape shape = head_shape(results).value();
   ReportTable map{"", {""}, {}};
-  for (std::size_t head = 0; head < shape->n_head; ++head) {
+  for (std::size_t head = 0; head < shape.n_head; ++head) {
     map.headings.push_back("H" + std::to_string(head));
   }
-  for (std::size_t head_index = 0; head_index < shape->n_head_total(); ++head_index) {
-    if (head_index % shape->n_head == 0) {
-      map.rows.push_back({"L" + std::to_string(head_index / shape->n_head), "", {}});
+  for (std::size_t head_index = 0; head_index < shape.n_head_total(); ++head_index) {
+    if (head_index % shape.n_head == 0) {
+      map.rows.push_back({"L" + std::to_string(head_index / shape.n_head), "", {}});
     }
     const std::optional<std::size_t> type = types->primary[head_index];
     map.rows.back().cells.push_back(type ? spaced(types->names[*type]) : "–");

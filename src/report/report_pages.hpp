@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +55,15 @@ std::string findings_html(const std::vector<Finding>& findings);
 /// The claims as lines that unfold their evidence. Empty if there are none.
 std::string claims_section(const ReportContent& content);
 
+/// The words of the field that the report uses, each with the id `term-…`, which the page's script
+/// links where the word first stands.
+std::string glossary_section();
+
+/// What the figures show, as JSON that is safe inside a `script` element: for each figure by name
+/// its title and source, where its panels lie in the SVG, and the numbers drawn in them. `made`
+/// names the version, model and date to cite.
+std::string figure_data_json(const ReportContent& content);
+
 /// The id of a group's or a variable's place in the page.
 std::string group_anchor(const std::string& group);
 std::string variable_anchor(const std::string& group, const std::string& variable);
@@ -76,5 +84,7 @@ std::string effect_text(const Claim& claim);
 std::string scalar_text(const LongTable& table);
 /// Name of a model's file without its folder, or a placeholder.
 std::string model_name(const Results& results);
+/// The text with a capital at its beginning, where that is a letter of ASCII.
+std::string capitalised(std::string text);
 
 }  // namespace headscope

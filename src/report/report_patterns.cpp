@@ -1,12 +1,10 @@
-#include "report/report_patterns.hpp"
-
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "base/utf8.hpp"
+#include "report/report_heads.hpp"
 #include "report/report_pages.hpp"
 #include "report/script_json.hpp"
 #include "results/long_table.hpp"
@@ -141,8 +139,6 @@ nlohmann::json pattern_documents(const Results& results, const HeadShape& shape)
   for (const auto& [group, kinds] : found) {
     const std::size_t n_token = std::min(kinds.front().n_token(), most_tokens(n_matrix));
     const std::vector<std::string> tokens = token_texts(*group, n_token);
-    nlohmann::json packed_kinds = nlohmann::json::array();
-    for (const Weighting& kind : kinds) packed_kinds.push_back(packed(kind, shape, n_token));
     const std::string name = one_line(group->title.empty() ? group->name : group->title);
     documents.push_back({{"title", first_words(tokens)},
                          {"name", name},
@@ -150,7 +146,9 @@ nlohmann::json pattern_documents(const Results& results, const HeadShape& shape)
                          {"of", kinds.front().n_token()},
                          {"tokens", json_texts(tokens)},
                          {"labels", json_texts(token_labels(tokens))},
-                         {"kinds", packed_kinds}});
+                         {"kinds", json_list(kinds, [&](const Weighting& kind) {
+                            return packed(kind, shape, n_token);
+                          })}});
   }
   return documents;
 }

@@ -1,8 +1,5 @@
-#include "report/report_predictions.hpp"
-
-#include <nlohmann/json.hpp>
-
 #include "base/label_text.hpp"
+#include "report/report_heads.hpp"
 #include "report/script_json.hpp"
 
 namespace headscope {

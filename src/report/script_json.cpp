@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
@@ -19,10 +18,8 @@ json json_number(double value, int digits) {
   return std::stod(number_text(value, digits));
 }
 
-json json_numbers(const std::vector<double>& values, int digits) {
-  json list = json::array();
-  for (const double value : values) list.push_back(json_number(value, digits));
-  return list;
+json json_numbers(const std::vector<double>& values) {
+  return json_list(values, [](double value) { return json_number(value); });
 }
 
 json packed_numbers(std::span<const double> values) {
@@ -44,9 +41,7 @@ json packed_numbers(std::span<const double> values) {
 }
 
 json json_texts(const std::vector<std::string>& texts) {
-  json list = json::array();
-  for (const std::string& text : texts) list.push_back(one_line(text));
-  return list;
+  return json_list(texts, one_line);
 }
 
 std::string base64(const std::vector<unsigned char>& bytes) {

@@ -95,23 +95,21 @@ double ModelRun::cost(const Pass& pass, std::uint64_t item) const {
 
 void ModelRun::begin_pass(const Pass& pass, const ModelRun& earlier) {
   for (auto& [name, statistics] : statistics_) statistics.seal();
-  if (pass.input == AnalysisInput::corpus) {
-    std::vector<Begun> begun;
-    for (const Pass::Part& part : pass.parts) {
-      begun.push_back(
-          {&corpus_analysis(part), part.pass, &earlier.statistics().at(part.analysis->info.name)});
-    }
-    share(begun);
+  const auto before = [&](const Pass::Part& part) {
+    return &earlier.statistics().at(part.analysis->info.name);
+  };
+  if (pass.input == AnalysisInput::tasks) {
+    task_analysis(pass).begin_pass(pass.parts.front().pass, *before(pass.parts.front()));
+    return;
   }
+  std::vector<Begun> begun;
   for (const Pass::Part& part : pass.parts) {
-    const Statistics& before = earlier.statistics().at(part.analysis->info.name);
-    if (pass.input == AnalysisInput::tasks) {
-      task_analysis(pass).begin_pass(part.pass, before);
-    } else {
-      corpus_analysis(part).begin_pass(part.pass, before);
-    }
+    begun.push_back({&corpus_analysis(part), part.pass, before(part)});
   }
-  if (pass.input == AnalysisInput::tasks) return;
+  share(begun);
+  for (const Begun& begun_pass : begun) {
+    begun_pass.analysis->begin_pass(begun_pass.pass, *begun_pass.earlier);
+  }
   forward_ = std::make_unique<Forward>(context_.model, context_.compute);
   end_forward_ = std::make_unique<Forward>(context_.model, context_.compute);
 }

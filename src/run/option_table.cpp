@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/fields.hpp"
 #include "base/nearest_name.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
@@ -14,21 +15,9 @@ using Words = Option::Words;
 
 void check_choice(const Option& option, const std::string& value) {
   const Words& choices = option.choices;
-  if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return;
+  if (choices.empty() || std::ranges::count(choices, value) > 0) return;
   throw OptionError("--" + option.name, "expected one of " + joined(choices, ", ") + "; got \"" +
                                             value + "\"" + suggestion(value, choices));
-}
-
-Words split_at_commas(const std::string& text) {
-  Words parts(1);
-  for (const char c : text) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
 }
 
 }  // namespace
@@ -85,9 +74,13 @@ Option& OptionTable::operator()(std::string& field, Option option) {
 Option& OptionTable::operator()(std::vector<std::string>& field, Option option) {
   option.default_value = joined(field, ",");
   option.store = [&field](const Option& self, const Words& words) {
-    const Words values = self.several ? words : split_at_commas(words.front());
-    if (!self.several && std::count(values.begin(), values.end(), "") > 0) {
-      self.refuse("names with commas between them,", words.front());
+    Words values = words;
+    if (!self.several) {
+      const auto names = fields::split(words.front(), ',');
+      if (std::ranges::count(names, "") > 0) {
+        self.refuse("names with commas between them,", words.front());
+      }
+      values.assign(names.begin(), names.end());
     }
     for (const std::string& value : values) check_choice(self, value);
     field = values;
@@ -96,8 +89,7 @@ Option& OptionTable::operator()(std::vector<std::string>& field, Option option) 
 }
 
 Option& OptionTable::at(const std::string& name) {
-  const auto found = std::find_if(options_.begin(), options_.end(),
-                                  [&](const Option& option) { return option.name == name; });
+  const auto found = std::ranges::find(options_, name, &Option::name);
   if (found == options_.end()) throw OptionError("--" + name, "no such option");
   return *found;
 }

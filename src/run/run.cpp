@@ -83,8 +83,7 @@ PassLabel label_of(const RunInput& input, const RunFiles& files) {
   if (context.tasks != nullptr) label.identity["tasks SHA-256"] = context.tasks->sha256();
   label.identity["analyses"] = joined(
       input.analyses, ",", [](const RegisteredAnalysis* analysis) { return analysis->info.name; });
-  const AnalysisSettings& settings = context.settings;
-  const Engines& engines = settings.engines;
+  const Engines& engines = context.settings.engines;
   label.arithmetic = {
       blas::arithmetic_in_use({engines.differences, engines.passes, engines.gradients})};
   label.mixed = files.mixed;
@@ -304,10 +303,7 @@ std::vector<ResultsGroup> results_of_piece(const std::vector<const RegisteredAna
   model.observe(pass, piece);
   std::vector<ResultsGroup> groups;
   for (const ModelRun::Item& item : model.items()) {
-    for (ResultsGroup& group :
-         titled(item.analysis->finish(*item.statistics), item.registered->info)) {
-      groups.push_back(std::move(group));
-    }
+    add_titled(item.analysis->finish(*item.statistics), item.registered->info, groups);
   }
   return groups;
 }

@@ -22,10 +22,9 @@ void add_provenance(Results& results, const RunInput& input, std::uint64_t n_tok
   attributes["seed"] = as_count(settings.seed);
   attributes["blas"] = blas::library_description();
   attributes["precision"] = settings.precision;
-  const Engines& engines = settings.engines;
-  attributes["precision_engine"] = engine_name(engines.differences);
-  attributes["pass_engine"] = engine_name(engines.passes);
-  attributes["gradient_engine"] = engine_name(engines.gradients);
+  attributes["precision_engine"] = engine_name(settings.engines.differences);
+  attributes["pass_engine"] = engine_name(settings.engines.passes);
+  attributes["gradient_engine"] = engine_name(settings.engines.gradients);
   attributes["threads"] = std::int64_t{blas::thread_count()};
   add_model(results, context.model);
   if (context.tasks != nullptr) attributes["tasks_sha256"] = context.tasks->sha256();
@@ -48,11 +47,12 @@ void add_controls(const RunInput& input, const FinishedControls& controls, Resul
 
 }  // namespace
 
-std::vector<ResultsGroup> titled(std::vector<ResultsGroup> groups, const AnalysisInfo& info) {
-  for (ResultsGroup& group : groups) {
+void add_titled(std::vector<ResultsGroup> of_analysis, const AnalysisInfo& info,
+                std::vector<ResultsGroup>& groups) {
+  for (ResultsGroup& group : of_analysis) {
     if (group.name == info.name) group.title = info.title;
+    groups.push_back(std::move(group));
   }
-  return groups;
 }
 
 Controls FinishedControls::of(const std::string& analysis) const {
@@ -72,12 +72,13 @@ FinishedControl finish_control(const ModelRun& control, bool with_groups) {
   for (const ModelRun::Item& item : control.items()) {
     const AnalysisInfo& info = item.registered->info;
     finished.values[info.name] = item.analysis->control_values(*item.statistics);
-    if (!with_groups) continue;
-    for (ResultsGroup& group : titled(item.analysis->control_results(*item.statistics), info)) {
-      group.name = "control/" + group.name;
-      group.claims.clear();
-      finished.groups.push_back(std::move(group));
+    if (with_groups) {
+      add_titled(item.analysis->control_results(*item.statistics), info, finished.groups);
     }
+  }
+  for (ResultsGroup& group : finished.groups) {
+    group.name = "control/" + group.name;
+    group.claims.clear();
   }
   return finished;
 }
@@ -93,9 +94,7 @@ Results finish_results(const RunInput& input, const ModelRun& trained,
     const AnalysisInfo& info = item.registered->info;
     monitor.phase("results of " + info.name);
     item.analysis->use_controls(controls.of(info.name));
-    for (ResultsGroup& group : titled(item.analysis->finish(*item.statistics), info)) {
-      results.groups.push_back(std::move(group));
-    }
+    add_titled(item.analysis->finish(*item.statistics), info, results.groups);
   }
   add_controls(input, controls, results);
   for (std::size_t i = 0; i < trained.items().size(); ++i) {

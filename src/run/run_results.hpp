@@ -5,8 +5,9 @@
 
 namespace headscope {
 
-/// The groups. The one with `info.name` gets `info.title`.
-std::vector<ResultsGroup> titled(std::vector<ResultsGroup> groups, const AnalysisInfo& info);
+/// Adds the groups of an analysis. The one with `info.name` gets `info.title`.
+void add_titled(std::vector<ResultsGroup> of_analysis, const AnalysisInfo& info,
+                std::vector<ResultsGroup>& groups);
 
 /// What remains of a control model once its statistics are complete.
 struct FinishedControl {

@@ -139,7 +139,7 @@ class GraphPicture {
       const Point base = point(place);
       std::size_t from = 0;
       const double size = std::stod(between(place, "font-size=\"", "\"", from)),
-                   width = text_width(text, size),
+                   width = text_width(text),
                    left = anchor == "start" ? 0
                           : anchor == "end" ? width
                                             : width / 2;

@@ -8,23 +8,23 @@ namespace headscope {
 namespace {
 
 TEST(Text, IsShortenedAtCharactersNotBytes) {
-  EXPECT_EQ(fit_text("größer", 10, 1000), "größer");
-  const std::string cut = fit_text("öööööööööö", 10, 40);
+  EXPECT_EQ(fit_text("größer", 1000), "größer");
+  const std::string cut = fit_text("öööööööööö", 40);
   EXPECT_EQ(cut.substr(cut.size() - 3), "…");
   EXPECT_EQ((cut.size() - 3) % 2, 0u);
-  EXPECT_LE(text_width(cut, 10), 40);
+  EXPECT_LE(text_width(cut), 40);
 }
 
 TEST(Text, IsWrappedAtSpacesWithNothingLost) {
-  const auto lines = wrap_text("one two three four five six", 10, 60, 9);
+  const auto lines = wrap_text("one two three four five six", 60, 9);
   std::string joined;
   for (const std::string& line : lines) {
-    EXPECT_LE(text_width(line, 10), 60);
+    EXPECT_LE(text_width(line), 60);
     joined += (joined.empty() ? "" : " ") + line;
   }
   EXPECT_EQ(joined, "one two three four five six");
-  EXPECT_EQ(wrap_text("one two three four five six", 10, 60, 2).size(), 2u);
-  EXPECT_TRUE(wrap_text("", 10, 60, 2).empty());
+  EXPECT_EQ(wrap_text("one two three four five six", 60, 2).size(), 2u);
+  EXPECT_TRUE(wrap_text("", 60, 2).empty());
 }
 
 TEST(TickList, ThinsOutOnlyTheLabelsThatAreNotEmpty) {
@@ -44,7 +44,7 @@ TEST(LabelledAxis, GivesALabelTheRoomOfTheEmptyOnesBesideIt) {
 
 Page page_of_heads(std::size_t n_layer, std::size_t n_head, std::size_t n_panel) {
   const HeatmapPanel panel{"", Array({n_layer, n_head}, 0.5)};
-  return heatmap_script({}, head_map("share", std::vector(n_panel, panel))).page;
+  return script_of({}, head_map("share", std::vector(n_panel, panel))).page;
 }
 
 TEST(HeadMaps, FillTheirPageWhateverTheirShape) {
@@ -84,7 +84,7 @@ TEST(ChartPanels, InWholeRowsLeaveNoGap) {
       panel.series.resize(1);
       panel.series[0].x = panel.series[0].y = {0, 1};
     }
-    const Page page = chart_script(figure, chart).page;
+    const Page page = script_of(figure, chart).page;
     EXPECT_EQ(page.n_panel % page.n_column, 0u) << count;
     EXPECT_GE(page.n_panel + 2, count);
   }

@@ -185,9 +185,8 @@ TEST_F(Figures, DivergingScaleIsCentred) {
   Figure figure = two_by_three();
   auto& map = std::get<Heatmap>(figure.content);
   map.scale = ColourScale::diverging;
-  map.centre = 0.25;
   draw(figure);
-  EXPECT_THAT(file("small.gp"), HasSubstr("set cbrange [-0.5:1]"));
+  EXPECT_THAT(file("small.gp"), HasSubstr("set cbrange [-1:1]"));
 }
 
 TEST_F(Figures, NumbersOfARangeThatEndsCloseToZeroAreShort) {
@@ -525,18 +524,18 @@ TEST(RowsChart, LeavesOutSeriesWithoutPoints) {
 }
 
 TEST(RowsChart, TakesTwoColumnsRatherThanCutLongLabels) {
-  const auto script_of = [](const std::string& label) {
+  const auto script_with = [](const std::string& label) {
     Series heads = Series::points("heads");
     heads.add(0, 0.5);
     Figure figure;
     figure.name = "rows";
-    return chart_script(figure, rows_chart("head", "share", {label}, {heads}));
+    return script_of(figure, rows_chart("head", "share", {label}, {heads}));
   };
   const std::string label = "L10H11  head → advmod  ADV  n 1234";
-  const FigureScript wide = script_of(label);
+  const FigureScript wide = script_with(label);
   EXPECT_NEAR(wide.page.width(), two_columns, 1);
   EXPECT_THAT(wide.commands, testing::HasSubstr(label));
-  EXPECT_NEAR(script_of("L0H0").page.width(), one_column, 1);
+  EXPECT_NEAR(script_with("L0H0").page.width(), one_column, 1);
 }
 
 TEST(LabelPlacer, KeepsLabelsOffPointsAndOneAnother) {

@@ -9,7 +9,6 @@
 #include "headscope/report.hpp"
 #include "report/head_variables.hpp"
 #include "report/report_pages.hpp"
-#include "report/report_patterns.hpp"
 #include "support/results_sample.hpp"
 
 namespace headscope {

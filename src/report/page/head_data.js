@@ -2,6 +2,7 @@
 const headData = JSON.parse(document.getElementById("head-data")?.textContent ?? "null");
 
 const headCount = headData ? headData.layers * headData.heads : 0;
+const allHeads = Array.from({ length: headCount }, (_, headIndex) => headIndex);
 
 function headName(headIndex) {
   return `L${Math.floor(headIndex / headData.heads)}H${headIndex % headData.heads}`;
@@ -54,6 +55,5 @@ function rankText(score, headIndex) {
 
 // Heads by falling value; heads without one are left out.
 function ranked(values) {
-  const headIndices = values.map((value, headIndex) => headIndex).filter((headIndex) => values[headIndex] !== null);
-  return headIndices.sort((a, b) => values[b] - values[a]);
+  return allHeads.filter((headIndex) => values[headIndex] !== null).sort((a, b) => values[b] - values[a]);
 }

@@ -12,7 +12,8 @@ const headMap = {
     this.legend = element("div", { id: "head-map-legend" });
     makeGrid(place, this.buttons, headData.heads);
     if (!headData.types && headData.categories.length === 0 && headData.scores.length === 0) return;
-    const menu = scoreMenu(), labels = labelMenu();
+    const menu = scoreMenu();
+    const labels = element("select", { id: "head-map-label", "aria-label": "Which of its values", hidden: true });
     const choose = () => {
       fillLabels(labels, menu.value);
       this.colour(menu.value);
@@ -88,10 +89,6 @@ function nameMark(name, names) {
   return marks[names.indexOf(name)];
 }
 
-function typeMark(name) {
-  return nameMark(name, headData.types.names);
-}
-
 // A head's types, the main one first.
 function typesByPlace(headIndex) {
   const { flags, primary } = headData.types;
@@ -105,7 +102,7 @@ function paintTypes(cell, headIndex) {
   cell.removeAttribute("style");
   const unexplained = (type) => headData.types.unexplained[headIndex].includes(type);
   cell.replaceChildren(...held.map((type) => paint(
-    element("span", { class: unexplained(type) ? "unexplained" : null }, typeMark(names[type])), colours[type])));
+    element("span", { class: unexplained(type) ? "unexplained" : null }, nameMark(names[type], names)), colours[type])));
   if (held.length === 0) cell.append("·");
   const meaning = (name) => {
     const about = headData.reasons?.heads[headIndex][name]?.about;
@@ -138,7 +135,7 @@ function markOf(text, colour) {
 
 function typeLegend() {
   const { names, colours } = headData.types;
-  const kinds = names.map((name, type) => ({ mark: markOf(typeMark(name), colours[type]), name: spaced(name),
+  const kinds = names.map((name, type) => ({ mark: markOf(nameMark(name, names), colours[type]), name: spaced(name),
     holds: (headIndex) => hasType(headIndex, type) }));
   kinds.push({ mark: markOf("·"), name: "no type", holds: (headIndex) => hasType(headIndex, -1) });
   const hatched = headData.types.unexplained.some((types) => types.length > 0)
@@ -247,10 +244,6 @@ function scoreMenu() {
 }
 
 // The labels of the chosen variable; hidden where it has one score alone.
-function labelMenu() {
-  return element("select", { id: "head-map-label", "aria-label": "Which of its values", hidden: true });
-}
-
 function fillLabels(labels, choice) {
   const chosen = headData.scores[Number(choice)];
   const indices = choice === "type" || categoryOf(choice) ? []

@@ -94,10 +94,10 @@ const headPanel = {
     const [headIndex, other] = this.headIndices;
     const alike = headData.neighbours.filter((list) => list.alike);
     const option = ([each, value]) => element("option", { value: each }, `${headName(each)} ${numberText(value)}`);
-    const rest = Array.from({ length: headCount }, (_, each) => each).filter((each) => each !== headIndex);
     this.compare.replaceChildren(element("option", { value: "" }, other === undefined ? "Compare with …" : "One head only"),
       ...alike.map((list) => element("optgroup", { label: spaced(list.title) }, ...list.byHead[headIndex].map(option))),
-      element("optgroup", { label: "All heads" }, ...rest.map((each) => element("option", { value: each }, headName(each)))));
+      element("optgroup", { label: "All heads" }, ...allHeads.filter((each) => each !== headIndex)
+        .map((each) => element("option", { value: each }, headName(each)))));
     this.compare.value = other ?? "";
   },
 

@@ -60,14 +60,18 @@ function drawArcs(node) {
 
 const arcWatcher = new ResizeObserver((entries) => entries.forEach(({ target }) => drawArcs(target)));
 
-function exampleItem(example) {
+function exampleItem(example, note) {
+  const node = element("li", { class: example.found ? "example" : "example missed" },
+    svgElement("svg", { "aria-hidden": "true" }), exampleText(example), note);
+  arcWatcher.observe(node);
+  return node;
+}
+
+function notedExample(example) {
   const itself = example.attended[0] === example.query[0];
   const note = example.found ? (example.type === "sink" ? "✓ rests on the first token of the text" : "✓ found")
     : `✗ missed: attends most to ${itself ? "itself" : `“${example.attendedText.trim()}”`}`;
-  const node = element("li", { class: example.found ? "example" : "example missed" },
-    svgElement("svg", { "aria-hidden": "true" }), exampleText(example), element("span", { class: "faint" }, note));
-  arcWatcher.observe(node);
-  return node;
+  return exampleItem(example, element("span", { class: "faint" }, note));
 }
 
 function exampleLegend() {
@@ -94,19 +98,13 @@ function reasonSections(headIndex) {
       reason ? element("p", {}, reasonBar(reason), ` ${reasonText(reason)}`) : null,
       reason ? element("p", { class: "faint" }, headData.reasons.rules[type]) : null,
       found.length > 0 ? exampleLegend() : null,
-      found.length > 0 ? element("ul", { class: "examples" }, ...found.map(exampleItem)) : null);
+      found.length > 0 ? element("ul", { class: "examples" }, ...found.map(notedExample)) : null);
   });
-}
-
-function placeItem(place) {
-  const node = element("li", { class: "example" }, svgElement("svg", { "aria-hidden": "true" }), exampleText(place));
-  arcWatcher.observe(node);
-  return node;
 }
 
 // What analyses say of a head before anything else, with places of the corpus.
 function summarySections(headIndex) {
   return headData.summaries[headIndex].map(({ text, title, places }) => element("section", {}, element("p", {}, text),
     places.length > 0 ? element("details", {}, element("summary", {}, title),
-      element("ul", { class: "examples" }, ...places.map(placeItem))) : null));
+      element("ul", { class: "examples" }, ...places.map((place) => exampleItem(place, null)))) : null));
 }

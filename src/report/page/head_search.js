@@ -10,18 +10,17 @@ function findHeads(text) {
   const add = (title, found, chosen = true) => {
     if (found.length > 0) lists.push({ title, found, chosen });
   };
-  const headIndices = Array.from({ length: headCount }, (_, headIndex) => headIndex);
   const headIndex = headIndexNamed(wanted.replace(/^(\d+)[.h](\d+)$/, "L$1H$2"));
-  const named = headIndex !== null ? [headIndex] : headIndices.filter((each) => headName(each).toLowerCase().startsWith(wanted));
+  const named = headIndex !== null ? [headIndex] : allHeads.filter((each) => headName(each).toLowerCase().startsWith(wanted));
   add("Heads", named.map((each) => [each, null]));
   headData.types?.names.forEach((name, type) => {
     if (!spaced(name).includes(wanted)) return;
-    add(`Type: ${spaced(name)}`, headIndices.filter((each) => hasType(each, type)).map((each) => [each, null]));
+    add(`Type: ${spaced(name)}`, allHeads.filter((each) => hasType(each, type)).map((each) => [each, null]));
   });
   for (const table of headData.tables) {
     const labels = table.rows.map((row) => row.label);
     for (const label of labels.filter((each) => spaced(each).toLowerCase().includes(wanted))) {
-      const found = headIndices.flatMap((each) => tableRows(table, each).filter((row) => row.label === label)
+      const found = allHeads.flatMap((each) => tableRows(table, each).filter((row) => row.label === label)
         .map((row) => [each, row.value, row.value - row.baseline]));
       add(`${table.title}: ${spaced(label)}`, found.sort((a, b) => b[2] - a[2]).map(([each, value]) => [each, percentText(value)]));
     }

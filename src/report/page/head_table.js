@@ -4,7 +4,7 @@ function headTable() {
   const scores = headData.sections.flatMap((part) => part.scores.map((index) => headData.scores[index]));
   const header = (name, number) => element("th", { scope: "col", class: number ? "number" : null },
     element("button", { type: "button" }, name));
-  const rows = Array.from({ length: headCount }, (_, headIndex) => element("tr", {},
+  const rows = allHeads.map((headIndex) => element("tr", {},
     element("th", { scope: "row", class: "number", "data-number": headIndex }, headButton(headIndex)),
     element("td", {}, typesOf(headIndex).map(spaced).join(", ")),
     ...scores.map((score) => element("td", { class: "number" }, numberText(score.values[headIndex])))));

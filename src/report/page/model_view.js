@@ -10,7 +10,7 @@ function drawThumbnail(cell, headIndex, shown) {
 
 // Pictures are drawn when they come into view.
 function makeModelView(place) {
-  const buttons = Array.from({ length: headCount }, (_, headIndex) => element("button",
+  const buttons = allHeads.map((headIndex) => element("button",
     { type: "button", "data-head-index": headIndex, title: headName(headIndex), "aria-label": `Pattern of ${headName(headIndex)}` },
     element("canvas")));
   const row = (cells, name) => element("tr", {}, element("th", { scope: "row" }, name), ...cells);
