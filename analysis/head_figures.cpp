@@ -112,7 +112,7 @@ std::vector<std::string> furthest_names(const std::vector<double>& values, std::
   const double named_from = sizes.at(std::min(most, sizes.size()) - 1);
   std::vector<std::string> names(values.size());
   for (std::size_t head_index = 0; head_index < values.size(); ++head_index) {
-    if (std::abs(values[head_index]) >= named_from) {
+    if (values[head_index] != 0 && std::abs(values[head_index]) >= named_from) {
       names[head_index] = head_text(head_index, n_head);
     }
   }

@@ -27,7 +27,7 @@ struct PairMap {
 PairMap pair_map(std::vector<HeatmapPanel> panels, std::size_t n_head, bool symmetric,
                  std::size_t n_named);
 
-/// By head, its name if its value is among the `most` largest by size; else empty.
+/// By head, its name if its value is among the `most` largest by size and not 0; else empty.
 std::vector<std::string> furthest_names(const std::vector<double>& values, std::size_t n_head,
                                         std::size_t most);
 

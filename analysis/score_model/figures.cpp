@@ -70,17 +70,17 @@ Figure plane_figure(const ResultsGroup& group) {
                             syntax = gain_of(group, "syntax"),
                             word_class = gain_of(group, "word_class");
   const std::size_t n_head = group.dimension("head").size();
-  std::vector<double> words(position.size()), size(position.size());
+  std::vector<double> words(position.size());
   for (std::size_t head = 0; head < words.size(); ++head) {
     words[head] = syntax[head] + word_class[head];
-    size[head] = std::hypot(position[head], words[head]);
   }
-  const std::vector<std::string> names = furthest_names(size, n_head, 10);
+  const std::vector<std::string> far_across = furthest_names(position, n_head, 5),
+                                 far_up = furthest_names(words, n_head, 5);
   Series heads = Series::points("heads", 0);
   for (std::size_t head = 0; head < words.size(); ++head) {
-    if (std::isnan(size[head])) continue;
+    if (std::isnan(position[head] + words[head])) continue;
     heads.add(position[head], words[head]);
-    heads.point_labels.push_back(names[head]);
+    heads.point_labels.push_back(far_across[head].empty() ? far_up[head] : far_across[head]);
   }
   return {.name = "positional_syntactic",
           .group = group.name,
@@ -90,7 +90,7 @@ Figure plane_figure(const ResultsGroup& group) {
               "beyond the first token. Up: what only word class and only syntax explain, added. "
               "What a family explains: deviance explained on held-out documents by all features "
               "minus deviance explained without the family. Heads near the lower left corner "
-              "attend by neither; the ten heads furthest from it are named.",
+              "attend by neither; the five heads furthest along each axis are named.",
           .source = headscope_definition,
           .content = Chart{.panels = {{"", {std::move(heads)}, {}}},
                            .x_title = "gain of position",

@@ -52,6 +52,7 @@ TEST(FurthestNames, AreOfTheLargestValuesBySize) {
   EXPECT_THAT(furthest_names({0.1, -3, no_value, 2}, 2, 2), ElementsAre("", "L0H1", "", "L1H1"));
   EXPECT_THAT(furthest_names({1, 1}, 2, 1), ElementsAre("L0H0", "L0H1")) << "ties";
   EXPECT_THAT(furthest_names({1}, 1, 3), ElementsAre("L0H0"));
+  EXPECT_THAT(furthest_names({0, 2, 0}, 3, 2), ElementsAre("", "L0H1", "")) << "nothing at 0";
 }
 
 }  // namespace
