@@ -322,15 +322,23 @@ bool is_text_file(const fs::path& path) {
          extension == ".gz";
 }
 
-/// Whether a path is a folder of the files of a tokenizer and no file of a corpus.
+bool is_text_corpus(const fs::path& path) {
+  if (fs::is_directory(path)) {
+    return !fs::exists(results_file(path.string())) && !model_file_in(path.string()) &&
+           !fs::exists(path / "adapter_config.json");
+  }
+  return is_text_file(path);
+}
+
+/// Whether a path is a folder that holds the files of a tokenizer and no corpus, model or results.
 bool is_tokenizer(const fs::path& path) {
-  if (!fs::is_directory(path) || model_file_in(path.string()) ||
-      !find_tokenizer_files(path.string())) {
+  if (!fs::is_directory(path) || !is_text_corpus(path) || !find_tokenizer_files(path.string())) {
     return false;
   }
   std::error_code ignored;
   return std::ranges::none_of(fs::directory_iterator(path, ignored), [](const auto& entry) {
-    return is_text_file(entry.path()) && entry.path().filename() != "merges.txt";
+    const fs::path file = entry.path().filename();
+    return file.extension() == ".h5" || (is_text_file(file) && file != "merges.txt");
   });
 }
 
@@ -339,14 +347,6 @@ void print_tokenizer(const std::string& path) {
   print_heading(path, "tokenizer");
   print_line("tokens", tokenizer.size());
   print_line("longest token", count_text(tokenizer.longest_token(), "byte"));
-}
-
-bool is_text_corpus(const fs::path& path) {
-  if (fs::is_directory(path)) {
-    return !fs::exists(results_file(path.string())) && !model_file_in(path.string()) &&
-           !fs::exists(path / "adapter_config.json");
-  }
-  return is_text_file(path);
 }
 
 /// Whether a path is a file of pairs, or a folder that holds such files and no other corpus.

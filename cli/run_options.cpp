@@ -216,7 +216,8 @@ std::string RunOptions::for_merging() const {
 
 void RunOptions::check() const {
   const auto given = [&](const char* name) {
-    return std::ranges::find(table.options(), name, &Option::name)->given;
+    return std::ranges::any_of(
+        table.options(), [&](const Option& option) { return option.name == name && option.given; });
   };
   if (given("bos") && given("no-bos")) {
     throw UsageError("--bos: expected without --no-bos, got both");

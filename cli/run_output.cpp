@@ -12,9 +12,9 @@
 #include "files/pending_file.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
-#include "headscope/inspect.hpp"
 #include "headscope/output_lock.hpp"
 #include "headscope/report.hpp"
+#include "model/tensor_source.hpp"
 #include "parallel.hpp"
 #include "paths/circuit_file.hpp"
 #include "registry.hpp"
@@ -87,10 +87,10 @@ void check_model_output(const std::string& input, const std::string& output) {
   }
   if (!fs::is_regular_file(output, ignored) || fs::is_empty(output, ignored)) return;
   try {
-    const FileKind kind = describe_file(output).kind;
+    const FileKind kind = open_tensor_source(output, hdf5::Digest::ignored)->kind();
     if (kind == FileKind::flat_model || kind == FileKind::keras_model) return;
   } catch (const Error&) {
-    // A file that cannot be read as a model may be anything.
+    // A file that cannot be read may be anything.
   }
   throw DataError(output, "",
                   "is there and is no HDF5 model; remove it or choose another file to write");

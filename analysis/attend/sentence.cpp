@@ -222,6 +222,7 @@ class Sentence : public CorpusAnalysis {
   LogitAttribution attribution_;
   std::optional<TokenId> next_;
 };
+
 Description description(const Results& results) {
   const ResultsGroup& group = results.group(sentence_info.name);
   const auto values = [&](const char* name) -> const Array& { return group.values(name); };

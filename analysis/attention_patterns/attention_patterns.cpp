@@ -47,6 +47,7 @@ Array value_weighted(Array pattern, const Array& value_norm) {
   }
   return pattern;
 }
+
 class AttentionPatterns : public CorpusAnalysis {
  public:
   explicit AttentionPatterns(const AnalysisContext& context)
@@ -163,6 +164,7 @@ class AttentionPatterns : public CorpusAnalysis {
   const Model& model_;
   const AttentionPatternsOptions& options_;
 };
+
 std::uint64_t memory(const RunShape& run) {
   const auto& options = run.settings.options<AttentionPatternsOptions>();
   const std::uint64_t n_kept = options.n_token_kept(run.n_token);

@@ -51,6 +51,7 @@ void add_induction_pattern(const Model& model, const TokenIds& tokens, ResultsGr
   group.add(variables["induction_tokens"], Array({tokens.size()}, {tokens.begin(), tokens.end()}));
   group.add(variables["induction_pattern"], std::move(by_query));
 }
+
 class Classification : public CorpusAnalysis {
  public:
   explicit Classification(const AnalysisContext& context, HeadTypeList types = head_type_list())
@@ -169,6 +170,7 @@ class Classification : public CorpusAnalysis {
   std::unique_ptr<Explanation> explanation_;  // of the third and fourth pass
   std::unique_ptr<CorpusPass> pass_;
 };
+
 std::uint64_t classification_bytes(const RunShape& run) {
   return CountingPass::bytes(run.config) + ScoringPass::bytes(run, head_type_list().size()) +
          Explanation::bytes(run) + classification_results_bytes(run);

@@ -212,6 +212,7 @@ class ResultsBuilder {
   Index n_layer_;
   Index n_head_;
 };
+
 /// What the rules of types read, with the tests that it points to.
 struct Tests {
   WeightedSums sums;

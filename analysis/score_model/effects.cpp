@@ -176,6 +176,7 @@ class ScoreEffects::Losses : public PieceObserver {
   std::vector<ScoreSurprise> surprises_;       // by query and head of a layer
   Array* surprise_ = nullptr;                  // of a document's first piece
 };
+
 std::unique_ptr<PieceObserver> ScoreEffects::add_losses(const Piece& piece, std::size_t block,
                                                         DocumentStatistics& statistics) {
   return std::make_unique<Losses>(*this, piece, block, statistics);

@@ -34,7 +34,7 @@ struct ScoreSurprise {
 /// Runs every head with its attention replaced, one at a time.
 class ScoreEffects {
  public:
-  /// @param fits  outlive it.
+  /// What the context refers to and `fits` outlive it.
   ScoreEffects(const ScoreContext& context, const ScoreFits& fits, const Statistics& earlier,
                const AblationPrecision& precision);
 

@@ -90,7 +90,8 @@ Figure plane_figure(const ResultsGroup& group) {
               "beyond the first token. Up: what only word class and only syntax explain, added. "
               "What a family explains: deviance explained on held-out documents by all features "
               "minus deviance explained without the family. Heads near the lower left corner "
-              "attend by neither; the five heads furthest along each axis are named.",
+              "attend by neither; up to five heads with the largest gains, by size, are named "
+              "along each axis.",
           .source = headscope_definition,
           .content = Chart{.panels = {{"", {std::move(heads)}, {}}},
                            .x_title = "gain of position",

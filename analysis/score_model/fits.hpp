@@ -20,6 +20,7 @@ enum class ScoreStep {
   features,  ///< all but lexical
   full,      ///< all
 };
+
 inline constexpr std::size_t n_score_step = 6;
 inline constexpr std::array<const char*, n_score_step> score_step_names{
     "sink", "label", "position", "lexical", "features", "full"};

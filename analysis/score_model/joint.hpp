@@ -21,7 +21,7 @@ std::vector<std::size_t> joint_order(const Statistics& statistics, const ModelCo
 /// Runs documents with the first heads of the order replaced.
 class JointReplacement {
  public:
-  /// @param fits  outlive it.
+  /// What the context refers to and `fits` outlive it.
   JointReplacement(const ScoreContext& context, const ScoreFits& fits, const Statistics& earlier);
 
   /// Adds a piece's losses: one forward pass for share 0 and one for each other share and

@@ -173,6 +173,7 @@ class LogitObjective {
   std::vector<std::size_t> parts_;
   std::vector<PartSums> sums_;
 };
+
 /// Newton steps of one head by a curvature that is kept.
 class NewtonLane {
  public:

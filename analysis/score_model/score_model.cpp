@@ -81,7 +81,8 @@ class ScoreModel : public CorpusAnalysis {
   PieceCost piece_cost(int pass, std::uint64_t document) const override {
     const PieceCost none{.observes = false, .forward_passes = 0};
     if (pass == 0) return none;
-    if (pass == 1) return queries_.has(document) ? PieceCost() : none;  // tokens out of context
+    // A forward pass of the tokens out of context.
+    if (pass == 1) return queries_.has(document) ? PieceCost{.forward_passes = 1} : none;
     if (pass == 2) {
       if (!effect_documents_.single.contains(document)) return none;
       const auto n_head_total = static_cast<double>(model_.config.n_layer * model_.config.n_head);
@@ -156,6 +157,7 @@ class ScoreModel : public CorpusAnalysis {
   std::unique_ptr<ScoreEffects> effects_;    // in the third pass
   std::unique_ptr<JointReplacement> joint_;  // in the fourth
 };
+
 std::uint64_t score_model_bytes(const RunShape& run) {
   const ModelConfig& config = run.config;
   const auto& options = run.settings.options<ScoreModelOptions>();

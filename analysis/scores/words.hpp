@@ -19,6 +19,7 @@ inline constexpr Index n_word_class = 16;
 struct WordClass {
   const char *name, *words;
 };
+
 inline constexpr std::array<WordClass, n_word_class> word_classes{{
     {"ADJ", "adjectives"},
     {"ADP", "adpositions"},
@@ -68,6 +69,7 @@ struct Agreement {
   std::string gender, number;
   bool operator==(const Agreement&) const = default;
 };
+
 Agreement agreement_of(const Word& word);
 
 /// A mention of an entity that was mentioned before.

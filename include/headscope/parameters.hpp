@@ -33,6 +33,7 @@ enum class Component {
   layer_norm,
   lm_head,
 };
+
 inline constexpr std::size_t n_component = 10;
 
 /// `token_embedding`, `attention_q`, ...
@@ -56,6 +57,7 @@ enum class Axis {
   n_ctx,
   d_vocab,
 };
+
 /// Without pruned heads.
 std::size_t axis_extent(Axis axis, const ModelConfig& config);
 
@@ -107,6 +109,7 @@ void for_each_tensor(const ModelConfig& config, const Action& action) {
     }
   }
 }
+
 /// GPT-2's tensor of this name pattern. @throws Error if there is none.
 const TensorSpec& tensor_spec(std::string_view name);
 

@@ -22,12 +22,15 @@ Products ComputeContext::products(Engine engine) const {
 Products ComputeContext::passes() const {
   return products(engines_.passes);
 }
+
 Products ComputeContext::differences() const {
   return products(engines_.differences);
 }
+
 Products ComputeContext::gradients() const {
   return products(engines_.gradients);
 }
+
 Products ComputeContext::float32() const {
   return products(Engine::float32);
 }

@@ -26,6 +26,7 @@ struct OpenDataset {
   Handle dataset, type, space;
   Shape shape;
 };
+
 /// @throws DataError if there is none of that name.
 OpenDataset open_dataset(hid_t file, const std::string& name, const Place& place);
 

@@ -94,7 +94,7 @@ TensorIndex::TensorIndex(const TensorSource& source, const Architecture& archite
 
 DataError TensorIndex::no_tensors() const {
   if (source_.kind() == FileKind::results) {
-    return DataError(source_.path(), "", "expected a model, got the results of a run");
+    return DataError(source_.path(), "", "expected a model, got results");
   }
   if (source_.kind() == FileKind::token_corpus) {
     return DataError(source_.path(), "", "expected a model, got a corpus of token ids");

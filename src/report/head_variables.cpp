@@ -8,6 +8,7 @@
 #include "results/slices.hpp"
 
 namespace headscope {
+
 std::size_t n_head_slice(const ResultsGroup& group, const Variable& variable,
                          const HeadShape& shape) {
   const auto has_axis = [&](const char* name, std::size_t size) {

@@ -40,6 +40,7 @@ struct SectionText {
   std::vector<Finding> findings;        ///< empty without a headline: see first_sentences
   std::vector<std::string> paragraphs;  ///< of the summary stored with the results
 };
+
 SectionText section_text(const ReportContent& content, const ResultsGroup& group);
 
 /// `Of 20 claims about heads put to the test, 6 hold …`; empty without claims.

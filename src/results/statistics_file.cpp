@@ -20,8 +20,8 @@ const std::string sum_group = "/sums", row_group = "/rows", document_group = "/d
                   record_group = "/records", text_group = "/texts",
                   text_length_group = "/text_lengths";
 
-// Names may hold any characters, but HDF5 gives `/` and `.` a meaning of their own. The last one
-// stands for the mark of the others.
+// Names may hold any characters, but HDF5 gives `/` and `.` a meaning. `%` begins every escape and
+// must be the last entry: names are decoded entry by entry.
 const std::initializer_list<std::pair<char, std::string_view>> name_escapes{
     {'/', "%2f"}, {'.', "%2e"}, {'%', "%25"}};
 

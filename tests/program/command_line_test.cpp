@@ -85,12 +85,20 @@ TEST(CommandLine, AnInputOfAnotherKindIsNamed) {
   const std::string results = folder.file("results.h5");
   write_results(test::results_sample(), results);
   EXPECT_THAT(run_headscope({"attend", "The cat", "--model", results}).err,
-              HasSubstr(results + ": expected a model, got the results of a run"));
+              HasSubstr(results + ": expected a model, got results"));
   test::write_token_corpus(folder.file("tokens.h5"), {{1, 2, 3}});
   EXPECT_THAT(run_headscope({"attend", "The cat", "--model", folder.file("tokens.h5")}).err,
               HasSubstr("tokens.h5: expected a model, got a corpus of token ids"));
   EXPECT_THAT(run_headscope({"inspect", HEADSCOPE_PROJECT_DIR "/data/tokenizer"}).out,
               HasSubstr("/data/tokenizer: tokenizer\n  tokens "));
+  // A tokenizer beside a corpus or an adapter hides neither.
+  for (const char* const name : {"vocab.json", "merges.txt"}) {
+    fs::copy_file(std::string(HEADSCOPE_PROJECT_DIR "/data/tokenizer/") + name, folder.file(name));
+  }
+  fs::remove(results);
+  EXPECT_THAT(run_headscope({"inspect", folder.path()}).out, HasSubstr(": corpus\n"));
+  test::write_file(folder.file("adapter_config.json"), "{}");
+  EXPECT_THAT(run_headscope({"inspect", folder.path()}).err, HasSubstr("adapter"));
 }
 
 TEST(CommandLine, HelpGivesEachDefaultOnce) {

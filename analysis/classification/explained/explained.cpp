@@ -276,6 +276,7 @@ class Explanation::Losses : public PieceObserver {
   std::vector<Matrix> values_;  // by layer, d_kv x n_token; empty without labels
   std::vector<Matrix> z_;       // likewise
 };
+
 std::unique_ptr<PieceObserver> Explanation::add_losses(const PlaceSource& source, Index block,
                                                        DocumentStatistics& statistics) {
   return std::make_unique<Losses>(*this, source, block, statistics);

@@ -30,6 +30,7 @@ enum ExplainedLoss {
   explained_control,
   explained_where_said
 };
+
 inline constexpr std::size_t n_explained_loss = 5;
 
 /// The typed heads of a model, run with replaced attention: two passes over a sample of documents.
@@ -103,6 +104,7 @@ enum PlaceSum : Index {
   place_same,   ///< those of them for which the control is the same place
   n_place_sum
 };
+
 /// Names of the sums, by block, of predicted tokens and of documents.
 inline constexpr const char* explained_token_count = "explained_token";
 inline constexpr const char* explained_document_count = "explained_document";

@@ -88,6 +88,7 @@ class CircuitPruningPass : public TaskPass {
   CircuitRuns circuits_;
   std::vector<double> fewest_;  // per task, edges of the circuit to prune; NaN: none
 };
+
 double pruning_cost(const PathsInput& input, std::uint64_t batch) {
   if (!is_first_of_task(input, batch)) return 0;
   // Checks of half the pairs of a task.

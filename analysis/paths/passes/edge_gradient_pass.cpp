@@ -51,6 +51,7 @@ class EdgeGradientPass : public TaskPass {
   HeadAblation clean_;  // keeps the batch's activations
   IntegratedEdges gradient_;
 };
+
 }  // namespace
 
 PathPass edge_gradient_pass() {

@@ -94,6 +94,7 @@ class ExactPass : public TaskPass {
   HeadAblation clean_;  // keeps the activations of a part of a batch
   EdgeAblation edges_;
 };
+
 double exact_cost(const PathsInput& input, std::uint64_t batch) {
   const PairBatch& pairs = input.batches[batch];
   const std::size_t n_order = n_path_order + (input.given[pairs.task].empty() ? 0 : 1),

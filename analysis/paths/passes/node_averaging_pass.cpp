@@ -119,6 +119,7 @@ class NodeAveragingPass : public TaskPass {
   const PathsInput input_;
   Forward forward_;
 };
+
 }  // namespace
 
 PathPass node_averaging_pass() {

@@ -49,6 +49,7 @@ struct CurveMasks {
   std::vector<HeadMask> masks;
   std::vector<std::vector<Point>> users;  ///< the orders and steps of each mask
 };
+
 /// @param earlier  the sums of the first two passes.
 CurveMasks curve_masks(const Statistics& earlier, const ModelConfig& config, std::uint64_t seed);
 

@@ -155,6 +155,7 @@ class HeadEffectsPass : public TaskPass {
   HeadGradient gradient_;
   LogitAttribution attribution_;
 };
+
 }  // namespace
 
 TasksPass head_effects_pass() {

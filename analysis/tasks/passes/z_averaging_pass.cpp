@@ -35,6 +35,7 @@ class ZAveragingPass : public TaskPass {
   const TasksInput input_;
   Forward forward_;
 };
+
 }  // namespace
 
 TasksPass z_averaging_pass() {

@@ -20,6 +20,7 @@ constexpr double column_norm = 32700, output_norm = 65500, largest_number = 3276
 Index padded_inputs(Index n_in) {
   return (n_in + 1) / 2 * 2;
 }
+
 Index group_count(Index n_in) {
   return (n_in + group - 1) / group;
 }
@@ -123,6 +124,7 @@ Kernel kernel_of(Int16Kernel kernel) {
 const std::int16_t* numbers(const Operand& operand) {
   return reinterpret_cast<const std::int16_t*>(operand.words.data());
 }
+
 std::int16_t* numbers(Operand& operand) {
   return reinterpret_cast<std::int16_t*>(operand.words.data());
 }
