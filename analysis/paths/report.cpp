@@ -37,10 +37,15 @@ std::string pruned_text(const ResultsGroup& group, std::size_t task) {
 }
 
 /// `310 (interval 250 to 402) of 3046 edges keep 90 % of the margin (3.2 nats, interval 2.9 to
-/// 3.5)`, or that the margin does not depend on the edges.
+/// 3.5)`, or that the margin does not depend on the edges, or that this cannot be told.
 std::string circuit_sentence(const ResultsGroup& group, std::size_t task) {
   const Estimate margin = group.variable("margin").estimate(task),
                  of_edges = group.variable("edge_margin").estimate(task);
+  if (!of_edges.has_interval()) {
+    return "too few pairs are run exactly (--paths-pairs) to tell how many edges keep the margin "
+           "(" +
+           margin_text(margin) + ")";
+  }
   if (std::isnan(group.values("circuit_edges_90")(task))) {
     return "the margin (" + margin_text(margin) +
            ") does not depend on the edges: all edges together add " + margin_text(of_edges);

@@ -493,6 +493,25 @@ TEST(PathsAnalysis, FindsThePlantedCircuitAndNothingElse) {
   EXPECT_NEAR(group.variable("faithfulness_pruned").values(task), 1, 0.01);
   EXPECT_EQ(group.variable("can_do").values(0), 0) << "the two sides of the control are as good";
   EXPECT_TRUE(std::isnan(group.variable("circuit_edges_90").values(0)));
+
+  // Without intervals, as with few pairs run exactly, a circuit's size cannot be told.
+  Results few = results;
+  for (ResultsGroup& changed : few.groups) {
+    for (Variable& variable : changed.variables) {
+      if (variable.name != "edge_margin" && variable.name != "circuit_edges_90") continue;
+      variable.interval->low.values.assign(variable.values.size(), std::nan(""));
+      variable.interval->high = variable.interval->low;
+      if (variable.name == "circuit_edges_90") variable.values = variable.interval->low;
+    }
+  }
+  std::string said;
+  for (const Finding& finding : paths_presentation().describe(few).findings) {
+    said += finding.text;
+    for (const std::string& item : finding.items) said += item;
+  }
+  EXPECT_THAT(said, HasSubstr("too few pairs are run exactly (--paths-pairs) to tell how many "
+                              "edges keep the margin ("));
+  EXPECT_THAT(said, testing::Not(HasSubstr("NaN")));
 }
 
 /// A model's head that attends most to the token before, over documents of random tokens.
