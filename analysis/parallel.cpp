@@ -12,12 +12,9 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& bod
 
 void parallel_for_workers(std::size_t count,
                           const std::function<void(std::size_t, std::size_t)>& body) {
-  ThreadErrors errors;
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t i = 0; i < count; ++i) {
-    errors.run([&] { body(i, static_cast<std::size_t>(omp_get_thread_num())); });
-  }
-  errors.rethrow();
+  for_each_in_parallel(count, [&](std::size_t index) {
+    body(index, static_cast<std::size_t>(omp_get_thread_num()));
+  });
 }
 
 std::size_t worker_count() {
