@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing packages, builds in build-demo/, and runs every analysis on the model and the stories in data/.
+# Installs missing packages, builds in build/, and runs every analysis on the model and the stories in data/.
 # Usage: tools/demo.sh [OUTPUT_DIR]     default: out/demo; results that are there already are kept
 set -euo pipefail
 case ${1:-} in
@@ -10,11 +10,11 @@ output=$(realpath -m "${1:-$(dirname "$0")/../out/demo}")
 cd "$(dirname "$0")/.."
 
 tools/setup.sh build
-cmake --preset release -B build-demo >/dev/null
-cmake --build build-demo
-if [ -e "$output/report.html" ] && [ "$output/results.h5" -nt build-demo/headscope ]; then
+cmake --preset release >/dev/null
+cmake --build --preset release
+if [ -e "$output/report.html" ] && [ "$output/results.h5" -nt build/headscope ]; then
   echo "Kept the results of an earlier demo; to repeat it, remove $output." >&2
   echo "$output/report.html"
 else
-  build-demo/headscope run --control random --task-pairs 50 --score-effect-documents 4 --resume --output "$output"
+  build/headscope run --control random --task-pairs 50 --score-effect-documents 4 --resume --output "$output"
 fi

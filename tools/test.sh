@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing packages, builds with warnings as errors, and runs the tests: some 13 minutes on two cores.
+# Installs missing packages, builds in build/, where tools/demo.sh has built the program, and runs the tests: some 10 minutes on two cores.
 # Usage: tools/test.sh [--thorough] [CTEST_ARGUMENT...]
 #   --thorough: also what takes longer (more than an hour): more seeds, rounds and damaged files, every way to install, a real Slurm, the whole
 #               program under sanitizers. The way to install by pip takes packages from the Python package index.
@@ -13,18 +13,18 @@ cd "$(dirname "$0")/.."
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 selection=(--label-exclude thorough)
 packages=test
-targets=ci-tests
+preset=tests
 if [ "${1:-}" = --thorough ]; then
   shift
   selection=()
   packages=thorough
-  targets=ci
+  preset=ci
   export HEADSCOPE_THOROUGH=1
 fi
 tools/setup.sh "$packages"
-cmake --preset ci >/dev/null
-cmake --build --preset "$targets"
-ctest --test-dir build-ci --output-on-failure -j "$(nproc)" "${selection[@]}" "$@"
+cmake --preset "$preset" >/dev/null
+cmake --build --preset "$preset"
+ctest --test-dir build --output-on-failure -j "$(nproc)" "${selection[@]}" "$@"
 [ "$packages" = thorough ] || exit 0
 
 # The whole program and all small cases under the address and undefined-behaviour sanitizers.

@@ -4,12 +4,18 @@
 
 #include "base/fields.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "headscope/report.hpp"
 #include "report/head_variables.hpp"
 #include "report/report_pages.hpp"
 
 namespace headscope {
 namespace {
+
+// Without an effect nothing was measured.
+bool is_tested(const Claim& claim) {
+  return !std::isnan(claim.effect.value);
+}
 
 constexpr const char *warning_about = "Warning", *model_about = "Model";
 
@@ -60,8 +66,7 @@ std::string claims_line(const Results& results) {
   std::size_t n_claim = 0, n_hold = 0, n_fail = 0;
   for (const ResultsGroup& group : results.groups) {
     for (const Claim& claim : group.claims) {
-      // Without an effect it cannot be told: nothing was put to the test.
-      if (claim.arithmetic || std::isnan(claim.effect.value)) continue;
+      if (claim.arithmetic || !is_tested(claim)) continue;
       ++n_claim;
       n_hold += claim.verdict == Verdict::holds;
       n_fail += claim.verdict == Verdict::does_not_hold;
@@ -72,6 +77,28 @@ std::string claims_line(const Results& results) {
          std::to_string(n_hold) + (n_hold == 1 ? " holds" : " hold") + " for this model, " +
          std::to_string(n_fail) + (n_fail == 1 ? " does" : " do") + " not, and " +
          std::to_string(n_claim - n_hold - n_fail) + " cannot be decided.";
+}
+
+std::string claims_paragraph(const Results& results) {
+  std::size_t n_untested = 0, n_arithmetic = 0;
+  for (const ResultsGroup& group : results.groups) {
+    for (const Claim& claim : group.claims) {
+      n_arithmetic += claim.arithmetic;
+      n_untested += !claim.arithmetic && !is_tested(claim);
+    }
+  }
+  std::vector<std::string> uncounted;
+  if (n_untested > 0) {
+    uncounted.push_back(count_text(n_untested, "more claim") +
+                        (n_untested == 1 ? " was" : " were") + " not tested");
+  }
+  if (n_arithmetic > 0) {
+    uncounted.push_back(count_text(n_arithmetic, "more claim") +
+                        (n_arithmetic == 1 ? " is" : " are") + " decided by arithmetic alone");
+  }
+  std::string text = claims_line(results);
+  if (!uncounted.empty()) text += (text.empty() ? "" : " ") + joined(uncounted, "; ") + ".";
+  return text;
 }
 
 std::vector<Finding> first_sentences(const ReportContent& content) {

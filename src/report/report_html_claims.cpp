@@ -42,7 +42,7 @@ std::string claims_section(const ReportContent& content) {
     arithmetic = "<h3>Decided by arithmetic alone</h3>\n" + arithmetic;
   }
   return "<section id=\"claims\">\n<h2>Claims</h2>\n<p>" +
-         prose_html(claims_line(content.results)) +
+         prose_html(claims_paragraph(content.results)) +
          " Open a claim for its evidence. Intervals are 95\u00a0%. An exact effect has no sampling "
          "error; one with no interval has an error that was not measured.</p>\n" +
          measured + arithmetic + "</section>\n";

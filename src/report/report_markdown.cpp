@@ -105,7 +105,7 @@ std::string claims_text(const ReportContent& content) {
           claim->evidence + (claim->source.empty() ? "" : " Source: " + claim->source + ".")}});
   }
   if (table.rows.empty()) return "";
-  return "## Claims\n\n" + plain(claims_line(content.results)) + "\n\n" + table_text(table);
+  return "## Claims\n\n" + plain(claims_paragraph(content.results)) + "\n\n" + table_text(table);
 }
 
 // Each head's main type, a row for each layer.

@@ -46,6 +46,10 @@ SectionText section_text(const ReportContent& content, const ResultsGroup& group
 /// `Of 20 claims about heads put to the test, 6 hold …`; empty without claims.
 std::string claims_line(const Results& results);
 
+/// `claims_line`, and how many of the listed claims it does not count: `2 more were not tested, and
+/// 4 are decided by arithmetic alone.` Empty without claims.
+std::string claims_paragraph(const Results& results);
+
 /// The first section: what this model's heads do in plain words, a map of all heads to choose from,
 /// and the table of tasks. Empty if the results hold nothing by head and there are no findings.
 std::string summary_section(const ReportContent& content);

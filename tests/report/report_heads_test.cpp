@@ -9,6 +9,7 @@
 #include "headscope/report.hpp"
 #include "report/head_variables.hpp"
 #include "report/report_pages.hpp"
+#include "results/results_claims.hpp"
 #include "support/results_sample.hpp"
 
 namespace headscope {
@@ -318,6 +319,19 @@ TEST(Findings, CountOneDocumentAsOne) {
   EXPECT_EQ(findings(results, descriptions)[0].text,
             "tiny <b>.h5 has 2 layers of 3 heads and 2.321 million parameters. It read "
             "28,830 tokens in 1 document; its loss is 3.2 nats per token.");
+}
+
+TEST(Claims, AreAllCountedAboveTheirList) {
+  Results results = test::results_sample();
+  EXPECT_EQ(claims_by_group(results.groups).size(), 4u);
+  EXPECT_EQ(
+      claims_paragraph(results),
+      "Of 2 claims about heads put to the test, 1 holds for this model, 0 do not, and 1 cannot "
+      "be decided. 1 more claim was not tested; 1 more claim is decided by arithmetic alone.");
+  for (ResultsGroup& group : results.groups) {
+    std::erase_if(group.claims, [](const Claim& claim) { return !claim.arithmetic; });
+  }
+  EXPECT_EQ(claims_paragraph(results), "1 more claim is decided by arithmetic alone.");
 }
 
 TEST(Findings, WithoutDescriptionsAreTheModelAndTheClaims) {
