@@ -30,7 +30,7 @@ Matrix head_pattern(const Model& model, const TokenIds& tokens, HeadIndex head);
 /// @param corpus  may be null.
 TokenId induction_first_token(const Model& model, const Corpus* corpus);
 
-/// Tokens of a half of the sequences that a model runs, and of such a sequence, at most.
+/// Largest number of tokens in a half of an induction sequence, and in such a sequence.
 inline constexpr Index longest_induction_half = 50,
                        longest_induction_sequence = 1 + 2 * longest_induction_half;
 

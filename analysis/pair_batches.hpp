@@ -14,17 +14,17 @@ struct PairBatch {
   Index n_column = 0;                ///< of their sequences with last tokens
 };
 
-/// Columns of a batch, at most, if its pairs are more than one: as wide as matrix products need to
-/// run at full speed.
+/// Largest number of columns in a batch of several pairs. Matrix products of this width run at full
+/// speed.
 inline constexpr Index batch_columns = 1024;
-/// Pairs of a batch, at most: bounds what is kept for each pair.
+/// Largest number of pairs in a batch: bounds what is kept for each pair.
 inline constexpr Index batch_pairs = 128;
 
 /// All pairs in batches, in order. Depends on the tasks alone, so that shards run the same batches.
 std::vector<PairBatch> pair_batches(const std::vector<Task>& tasks,
                                     Index most_columns = batch_columns);
 
-/// Columns of the longest batch of a model with this context.
+/// Upper bound on the columns of a batch, for a model with this context.
 Index most_batch_columns(Index n_ctx);
 
 /// The batch's pairs side by side. @param with_last  see SequenceBatch::add_pair.

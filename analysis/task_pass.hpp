@@ -42,10 +42,10 @@ struct TaskPassEntry {
   double (*cost)(const Input&, std::uint64_t batch);  ///< as TaskAnalysis::batch_cost
 };
 
-/// Begins a pass that is made from the input alone or, where no such constructor exists, from the
-/// input and the sums of earlier passes.
+/// Makes a pass from the input or, where `Pass` has no such constructor, from the input and the
+/// sums of earlier passes.
 template <typename Pass, typename Input>
-std::unique_ptr<TaskPass> begun(const Input& input, const Statistics& earlier) {
+std::unique_ptr<TaskPass> make_pass(const Input& input, const Statistics& earlier) {
   if constexpr (std::is_constructible_v<Pass, const Input&>) {
     return std::make_unique<Pass>(input);
   } else {

@@ -88,7 +88,7 @@ std::string separated_file_text(const SeparatedFile& file) {
 
 std::string corpus_folder_text(const CorpusFolder& folder) {
   std::string text = folder.path + ": reads " + first_joined(folder.read, most_listed);
-  if (!folder.ignored.empty()) text += "; leaves " + first_joined(folder.ignored, most_listed);
+  if (!folder.ignored.empty()) text += "; ignores " + first_joined(folder.ignored, most_listed);
   return text;
 }
 

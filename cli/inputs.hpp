@@ -41,7 +41,8 @@ std::string first_token_text(const Tokenizer& tokenizer, bool prepend_bos);
 /// `stories.txt: <|endoftext|> ends a document 120 times; …`
 std::string separated_file_text(const SeparatedFile& file);
 
-/// What was read of a folder and what was left, on one line; of many names the first few.
+/// Which files of a folder are read and which are ignored, on one line; of many names the first
+/// few.
 std::string corpus_folder_text(const CorpusFolder& folder);
 
 /// `gum.conllu has no "# newdoc": its 1,575 sentences are one document; …`

@@ -120,10 +120,10 @@ void print_memory(const ModelDescription& model) {
   const auto need = [&](const std::vector<const RegisteredAnalysis*>& analyses) {
     return memory_text(total_bytes(run_memory(run, weight_bytes(model), analyses, false)));
   };
-  print_line("memory of a run, about",
-             "by --analyses; documents of " + std::to_string(run.n_token) + " tokens, " +
-                 std::to_string(run.n_task) + " tasks, " +
-                 count_text(static_cast<std::size_t>(run.n_thread), "thread"));
+  print_line("estimated memory", "of a run of each analysis; documents of " +
+                                     std::to_string(run.n_token) + " tokens, " +
+                                     std::to_string(run.n_task) + " tasks, " +
+                                     count_text(static_cast<std::size_t>(run.n_thread), "thread"));
   std::vector<const RegisteredAnalysis*> possible;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     if (analysis.info.needs_complete_model() && !model.missing.empty()) continue;

@@ -79,7 +79,7 @@ void InterruptNote::watch() {
   if (ended_) return;
   const int signal = noted_signal;
   if (!quiet_) {
-    std::cerr << line_of(signal_name(signal) + ": stops; a second signal ends it at once");
+    std::cerr << line_of(signal_name(signal) + ": the run stops; a second signal ends it at once");
   }
   wait_for(end_, patience);
   const std::lock_guard lock(giving_up_);

@@ -31,7 +31,7 @@ class RunCommand : public Command {
     const std::string& output = run_.output.folder;
     check_output_folder(output);
     run_.check();
-    if (run_.files.resume && !run_.any_of_run_given()) restore_options();
+    if (run_.files.resume && !run_.has_option_of_all_shards()) restore_options();
     const bool unsharded = run_.files.n_shard == 1;
     if (unsharded && !run_.force && !run_.files.resume) refuse_replacement(output);
     Progress progress(run_.output.quiet, run_.resume_command());

@@ -225,12 +225,12 @@ void RunOptions::check() const {
   for (const auto& [first, second] :
        {std::pair{"control-documents", "control"}, std::pair{"wait", "shard"}}) {
     if (!given(first) || given(second)) continue;
-    throw UsageError(std::string("--") + first + ": expected with --" + second +
-                     ", which it is about, got it alone");
+    throw UsageError(std::string("--") + first + ": expected together with --" + second +
+                     ", got no --" + second);
   }
 }
 
-bool RunOptions::any_of_run_given() const {
+bool RunOptions::has_option_of_all_shards() const {
   return std::ranges::any_of(table.options(), [](const Option& option) {
     return option.given && option.scope != OptionScope::process && option.name != "output";
   });

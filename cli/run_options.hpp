@@ -48,7 +48,7 @@ struct RunOptions {
   void check() const;
 
   /// Whether any option common to all shards is given, other than the output folder.
-  bool any_of_run_given() const;
+  bool has_option_of_all_shards() const;
   bool random_control() const { return control == "random"; }
   RunFiles run_files() const;
   /// Continues the run once it was stopped.

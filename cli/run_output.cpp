@@ -44,8 +44,8 @@ std::vector<Figure> figures_of(const Results& results,
 }
 
 std::string no_figures_text(const std::string& reason, const std::string& directory) {
-  return reason + ", so the report lacks figures; \"headscope report " + shell_word(directory) +
-         "\" draws them once gnuplot does";
+  return reason + ", so the report has no figures; when gnuplot works, \"headscope report " +
+         shell_word(directory) + "\" draws them";
 }
 
 }  // namespace
@@ -74,9 +74,10 @@ void refuse_replacement(const std::string& path) {
     const fs::path file = fs::path(path) / name;
     std::error_code ignored;
     if (!fs::exists(file, ignored)) continue;
-    throw DataError(file.string(), "",
-                    "is not of a run, since no results.h5 is beside it; --force replaces it, or "
-                    "choose another folder");
+    throw DataError(
+        file.string(), "",
+        "has no results.h5 beside it, so no run wrote it; --force replaces the file, or "
+        "choose another folder");
   }
 }
 

@@ -83,11 +83,12 @@ void check_relations(const Corpus& corpus, const std::string& paths,
       joined(analyses | std::views::filter(keeps), " and ",
              [](const RegisteredAnalysis* analysis) { return analysis->info.name; });
   if (names.empty()) return;
-  throw DataError(paths, "DEPREL",
-                  "expected at most " + std::to_string(most_relations) + " relations for " + names +
-                      ", got " + grouped(corpus.n_relation()) + "; Universal Dependencies has " +
-                      std::to_string(n_universal_relation) +
-                      ", and what follows a colon does not count; --analyses names others");
+  throw DataError(
+      paths, "DEPREL",
+      "expected at most " + std::to_string(most_relations) + " relations for " + names + ", got " +
+          grouped(corpus.n_relation()) + "; Universal Dependencies has " +
+          std::to_string(n_universal_relation) +
+          " (what follows a colon does not count); --analyses chooses analyses without relations");
 }
 
 /// `; fewer analyses or fewer than 90 relations take less`; without analyses, that they take more.

@@ -15,6 +15,7 @@ find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS program_options)
 find_package(nlohmann_json 3.9 REQUIRED)
 find_package(ZLIB REQUIRED)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
+pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(libcrypto REQUIRED IMPORTED_TARGET libcrypto)
 include(${CMAKE_CURRENT_LIST_DIR}/armadillo.cmake)
 

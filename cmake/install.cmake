@@ -45,7 +45,7 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS gnuplot-nox)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libheadscope-dev)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "g++, pkg-config, libarmadillo-dev, libopenblas-dev, libhdf5-dev, \
-libboost-program-options-dev, nlohmann-json3-dev, libpcre2-dev, libssl-dev, zlib1g-dev")
+libboost-program-options-dev, nlohmann-json3-dev, libpcre2-dev, libutf8proc-dev, libssl-dev, zlib1g-dev")
   set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "What the attention heads of a language model do")
   set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Library of Headscope, for find_package(headscope)")
   set(CPACK_SOURCE_GENERATOR TGZ)

@@ -11,7 +11,7 @@ esac
 
 packages=(g++ cmake ninja-build pkg-config git
   libarmadillo-dev libopenblas-dev libhdf5-dev libboost-program-options-dev libboost-dev
-  nlohmann-json3-dev libpcre2-dev libssl-dev zlib1g-dev gnuplot-nox)
+  nlohmann-json3-dev libpcre2-dev libutf8proc-dev libssl-dev zlib1g-dev gnuplot-nox)
 if [ "${1:-test}" != build ]; then
   packages+=(dpkg-dev file libgtest-dev libgmock-dev libbenchmark-dev clang-format chromium
     python3-numpy python3-h5py python3-h5netcdf python3-netcdf4 python3-xarray python3-pandas

@@ -13,7 +13,7 @@ apt-get update -qq
 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
   crossbuild-essential-arm64 cmake ninja-build pkg-config python3 qemu-user-static nlohmann-json3-dev libgtest-dev \
   libarmadillo-dev:arm64 libopenblas-pthread-dev:arm64 libhdf5-dev:arm64 libboost-dev:arm64 \
-  libboost-program-options-dev:arm64 libpcre2-dev:arm64 libssl-dev:arm64 zlib1g-dev:arm64 libgmock-dev:arm64 >/dev/null
+  libboost-program-options-dev:arm64 libpcre2-dev:arm64 libutf8proc-dev:arm64 libssl-dev:arm64 zlib1g-dev:arm64 libgmock-dev:arm64 >/dev/null
 
 cmake -G Ninja -S . -B build-arm64 -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.cmake -DCMAKE_BUILD_TYPE=Release \
   -DHEADSCOPE_COMPILE_BY_FOLDER=ON -DHEADSCOPE_WARNINGS_AS_ERRORS=ON -DHEADSCOPE_BUILD_BENCH=OFF

@@ -18,7 +18,7 @@ arma::mat gram_root(const arma::mat& W);
 
 /// How much a head's OV circuit copies what it reads, in [-1, 1].
 ///
-///   Re(sum of eigenvalues) / sum of |eigenvalues|   of W_O W_V, d_head x d_head
+///   Re(sum of eigenvalues) / sum of |eigenvalues|   of W_O' W_V, d_head x d_head
 ///
 /// These are also the nonzero eigenvalues of the d_model x d_model matrix W_V W_O.
 /// @param W_V, W_O  d_model x d_head, residual stream along the rows.
@@ -26,18 +26,18 @@ arma::mat gram_root(const arma::mat& W);
 /// Source: Elhage et al. 2021.
 double ov_copying(const arma::mat& W_V, const arma::mat& W_O);
 
-/// W_U W_E summed over the vocabulary: what the embedding writes of what the unembedding reads,
-/// d_model x d_model, unembedding direction x embedding direction. Takes circuit_tokens_at_once
-/// tokens at a time.
+/// W_U W_E', the sum over the vocabulary of each token's unembedding times its embedding:
+/// d_model x d_model, rows along the unembedding, columns along the embedding. Takes
+/// circuit_tokens_at_once tokens at a time.
 /// @param fold_layer_norm  scale the rows of W_U by ln_f's gain and subtract from each token's
 /// column of W_U and of W_E its mean over d_model, which RMSNorm leaves.
 /// @throws ShapeError if the model is attention-only.
 arma::mat token_circuit(const Model& model, bool fold_layer_norm);
 
-/// ov_copying of the circuit from token to token, W_E W_V W_O W_U: by the eigenvalues of
-/// W_O' (W_U W_E) W_V, which are its eigenvalues other than 0.
-/// @param tokens  from token_circuit.
-double ov_copying_full(const arma::mat& W_V, const arma::mat& W_O, const arma::mat& tokens);
+/// ov_copying of the circuit from token to token, by the eigenvalues of W_O' C W_V, d_head x
+/// d_head: they are its eigenvalues other than 0.
+/// @param circuit  C, from token_circuit.
+double ov_copying_full(const arma::mat& W_V, const arma::mat& W_O, const arma::mat& circuit);
 
 /// A head counts as copying above this OV copying, and as writing the opposite below its negative.
 inline constexpr double least_copying = 0.5;

@@ -197,7 +197,7 @@ void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHead
         ".";
     double most = 0;
     for (const ControlHeads& control : controls) most = std::max(most, n_of(control));
-    if (controls.size() >= least_controls && claim->effect.has_interval() &&
+    if (controls.size() >= n_control_per_kind && claim->effect.has_interval() &&
         claim->effect.low * static_cast<double>(n_head_total) > most) {
       claim->verdict = Verdict::holds;
     }
@@ -213,7 +213,7 @@ void say_without_controls(const HeadTypeList& types, std::vector<Claim>& claims)
   }
 }
 
-void leave_out_points(std::vector<Claim>& claims) {
+void remove_intervals_of_no_width(std::vector<Claim>& claims) {
   for (Claim& claim : claims) {
     if (claim.number != 7 || !claim.effect.has_interval()) continue;
     if (claim.effect.low < claim.effect.high) continue;
@@ -221,8 +221,8 @@ void leave_out_points(std::vector<Claim>& claims) {
     const std::size_t place = claim.evidence.find(of_interval_with_test);
     if (place != std::string::npos) claim.evidence.erase(place, of_interval_with_test.size());
     claim.evidence +=
-        " There is no interval: with resampled documents the same number of heads passes, and "
-        "resamples that agree tell nothing of how far it would vary.";
+        " There is no interval: in every resample of documents the same number of heads passes, so "
+        "the resamples do not show how far this number varies.";
   }
 }
 

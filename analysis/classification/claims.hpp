@@ -33,7 +33,7 @@ void say_without_controls(const HeadTypeList& types, std::vector<Claim>& claims)
 
 /// Takes away the intervals without width from the claims about numbers of heads, and says why:
 /// resamples that never change a number tell nothing of how it varies. After all verdicts.
-void leave_out_points(std::vector<Claim>& claims);
+void remove_intervals_of_no_width(std::vector<Claim>& claims);
 
 /// Claim 8, a coreference head rests on sentences without pronouns: on them it attends more to the
 /// sink and has lower entropy than on sentences with a pronoun. Holds if all coreference heads do

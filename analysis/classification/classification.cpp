@@ -134,7 +134,7 @@ class Classification : public CorpusAnalysis {
   }
   void relate(const Results& /*all*/, ResultsGroup& group) const override {
     if (!group.has("control_type_heads")) say_without_controls(types_, group.claims);
-    leave_out_points(group.claims);
+    remove_intervals_of_no_width(group.claims);
   }
 
  private:

@@ -117,7 +117,8 @@ const VariableTable& classification_variables() {
        "the mention's first word, the longest on ties; same_form: the nearest preceding mention "
        "whose head word has the same form, ignoring case, else the nearest mention; agreement: the "
        "nearest preceding mention of the same gender and number (by features of the head words, "
-       "else by the forms of English pronouns; an unknown value is a value), else the nearest "
+       "else by the forms of English pronouns; two unknown values count as the same), else the "
+       "nearest "
        "mention",
        "Clark et al. 2019"},
       {"coreference_baseline_heldout", "rule mention", "1",
@@ -248,8 +249,8 @@ const VariableTable& classification_variables() {
        "may be small: heads may get a type by another measure (induction heads by repeated random "
        "tokens)"},
       {"explained_control_overlap", "head_type layer head", "1",
-       "Share of the queries for which the type names a place at which the place of "
-       "explained_control is the same. Where it is near 1, explained_gain can tell little"},
+       "Among queries for which the type names a place, the share where explained_control uses the "
+       "same place. Where this share is near 1, explained_gain says little"},
       {"mean_ablation_increase", "layer head", "nats",
        "L_mean - L of explained, per predicted token; for heads with a label that names a place",
        headscope_definition, sample},

@@ -41,8 +41,10 @@ const VariableTable correlation_variables{
      "the squared norm of that sum; the shares of a layer add up to 1; negative for a head that "
      "opposes the sum"},
     {"output_overlap", "", "1",
-     "share of the absolute inner products of heads' outputs in residual space that is between "
-     "different heads, the rest being each head with itself; mean over layers; 0 before W_O",
+     "sum of |inner product| over pairs of different heads, divided by the same sum over all "
+     "pairs, "
+     "each head with itself included; outputs in residual space; mean over layers. Before W_O this "
+     "share is 0: heads have separate dimensions there",
      headscope_definition, by_documents},
     {"output_overlap_difference", "", "1",
      "output_overlap minus the mean output_overlap of untrained models; documents and untrained "
@@ -58,8 +60,8 @@ const VariableTable correlation_variables{
      "represent all queries",
      "Clark et al. 2019, section 6"},
     {"mds", "unit axis", "sqrt(nats)",
-     "two-dimensional metric multidimensional scaling of js_distance; the start with the least "
-     "stress is kept",
+     "two-dimensional metric multidimensional scaling of js_distance; of several starts the "
+     "solution with the least stress is kept",
      "Clark et al. 2019, figure 6"},
     {"mean_abs_cosine_control", "control space layer", "cosine",
      "mean_abs_cosine of untrained models of the same shape, on documents spread evenly over the "
@@ -208,7 +210,7 @@ void settle_mixing(const Estimate& difference, std::size_t n_control, ResultsGro
   Claim& claim = *std::ranges::find(group.claims, mixing_statement, &Claim::statement);
   claim.effect_name += ", trained minus untrained";
   claim.effect = difference;
-  if (n_control >= least_controls) claim.verdict = verdict_of(difference, Side::above, 0);
+  if (n_control >= n_control_per_kind) claim.verdict = verdict_of(difference, Side::above, 0);
   claim.evidence += " The trained model's share minus the mean share of " +
                     count_text(n_control, "untrained model") + " is " +
                     number_text(difference.value, 3) +
@@ -309,7 +311,7 @@ void add_control_comparison(const Statistics& statistics,
   claim.statement = "Different heads' outputs are less alike than in an untrained model.";
   claim.effect_name = "mean |cosine| in residual space, trained minus untrained, mean over layers";
   claim.effect = difference.mean_abs_cosine_mean;
-  claim.verdict = controls.size() < least_controls
+  claim.verdict = controls.size() < n_control_per_kind
                       ? Verdict::undecided
                       : verdict_of(difference.mean_abs_cosine_mean, Side::below, 0);
   claim.evidence = "The mean absolute cosine of the trained model minus the mean of " +

@@ -4,7 +4,7 @@
 
 namespace headscope {
 
-/// On the axis `space`, after head space.
+/// Places on the axis `space`: outputs before and after W_O.
 inline constexpr std::size_t head_space = 0, residual_space = 1;
 
 extern const VariableTable correlation_variables;

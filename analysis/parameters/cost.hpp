@@ -12,7 +12,7 @@ namespace headscope {
 enum class ProjectionScheme {
   dense,               ///< h heads of width d/h, each reading all of the input: GPT-2
   single_head,         ///< one head of width d
-  block_diagonal_qkv,  ///< head h reads and projects only its own d/h inputs; dense output
+  block_diagonal_qkv,  ///< each head reads and projects d/h of the inputs; dense output
   block_diagonal_all,  ///< as before, and the output is block-diagonal too
 };
 inline constexpr std::array<std::string_view, 4> projection_schemes{

@@ -33,10 +33,11 @@ const VariableTable variables{
         "Parameters of the complete model by its config; attention_q, k, v and o are weights, "
         "attention_bias is the biases; a tied unembedding counts once, as token_embedding",
         radford_2019),
-    Declaration::count(
-        "count_held", "component",
-        "Parameters in the model file; fewer than count if the file holds attention weights only",
-        radford_2019),
+    Declaration::count("count_held", "component",
+                       "Parameters that the loaded model holds in memory, zeros of pruned heads "
+                       "included; fewer than "
+                       "count if the file holds attention weights only",
+                       radford_2019),
     Declaration::count("architecture_parameters", "architecture scheme",
                        "Weights of one layer's attention, without biases: dense and single_head "
                        "4d^2, block_diagonal_qkv 3d^2/h + d^2, block_diagonal_all 4d^2/h; without "

@@ -10,8 +10,8 @@ namespace headscope {
 /// whether its projections are block-diagonal.
 RegisteredAnalysis parameters_analysis();
 
-/// Figures from the `parameters` group: parameter_counts, parameter_counts, attention_macs,
-/// block_energy. @throws Error if the results lack the group.
+/// Figures from the `parameters` group: parameter_counts, attention_macs, block_energy.
+/// @throws Error if the results lack the group.
 std::vector<Figure> parameters_figures(const Results& results);
 
 /// Claims 1 to 4 on this model.

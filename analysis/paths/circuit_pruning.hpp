@@ -9,10 +9,10 @@
 namespace headscope {
 
 /// Drops edges that the margin of a circuit does not need, by exact checks. A part of the edges
-/// goes if this lowers the margin by at most `most_lost` and leaves at least the lower of `least`
-/// and the first margin minus `most_lost`. First the edges are split in order into 2, 4, ... 32
-/// parts, which are tried from the smallest effects on; then every group is tried; then ten random
-/// parts at a time, until none of the ten can go.
+/// is dropped if the margin falls by at most `most_lost` and stays at or above
+/// min(`least`, first margin - `most_lost`). First the edges are split in order into 2, 4, ... 32
+/// parts, which are tried from the smallest effects on. Then every group is tried. Then the edges
+/// are split at random into ten parts, until none of the ten can be dropped.
 ///
 /// @param circuit    edges, the largest effect first.
 /// @param groups     edges that may be needed together or not at all, such as those of a node.

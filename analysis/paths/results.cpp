@@ -120,9 +120,9 @@ const VariableTable path_variables{
     {"composition_correlation", "task kind", "1",
      "Spearman's rank correlation between composition in the weights (circuits/composition) and "
      "|edge_integrated|, over edges from a head to the queries, keys or values of a head in a "
-     "later layer; the interval is as wide as the correlations with heads relabelled spread about "
-     "their mean (composition_correlation_chance), so it holds that mean where the edges follow "
-     "the weights no more than relabelled ones",
+     "later layer. The interval has the spread of the same correlation with heads relabelled at "
+     "random within layers. Where the interval contains composition_correlation_chance, the edges "
+     "follow the weights no more than those of relabelled heads do",
      "Elhage et al. 2021; Hanna et al. 2024", "heads relabelled within layers"},
     {"composition_correlation_chance", "task kind", "1",
      "mean of the correlation over random permutations of the heads within each layer, applied to "

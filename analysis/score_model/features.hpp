@@ -73,10 +73,10 @@ class FeatureList {
   std::vector<UserFeature> user_;
 };
 
-/// The mentions' words of each entity, and the tokens' words, as the features of a piece need them.
+/// Finds the marks of a piece: the features that are 1 at a query and a key.
 class PieceMarks {
  public:
-  /// All outlive it.
+  /// Both arguments must outlive this object.
   PieceMarks(const Piece& piece, const FeatureList& features);
 
   /// The features that are 1 at a query's keys 1 .. q.

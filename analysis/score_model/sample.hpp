@@ -25,7 +25,7 @@ struct PieceQueries {
   PieceQueries(const Piece& piece, const FeatureList& features,
                std::vector<Index> queries_of_piece);
 
-  /// Bytes, and back.
+  /// The queries as bytes; `unpacked` reads them.
   std::string packed() const;
   static PieceQueries unpacked(const std::string& bytes);
   /// Bytes of a pair in packed().

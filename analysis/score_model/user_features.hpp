@@ -31,7 +31,7 @@ struct UserFeature {
   std::string relation, direction;
 };
 
-/// At most; a pair of tokens has few enough of them to count in a byte.
+/// Largest number of user features: the marks of a pair of tokens can be counted in a byte.
 inline constexpr std::size_t most_user_features = 200;
 
 /// Reads features from a file of JSON, a line each:

@@ -39,8 +39,8 @@ const VariableTable& score_variables() {
        "White 1982, sandwich estimate"},
       {"coefficient_pull", "feature layer head", "nats",
        "coefficient * (mean of the feature under the head's attention - its mean under uniform "
-       "attention), even-numbered documents. Summed over features and apart from the penalty: "
-       "KL(model|uniform) + KL(uniform|model)"},
+       "attention), even-numbered documents. The sum over features is "
+       "KL(model|uniform) + KL(uniform|model), up to the penalty of the fit"},
       {"deviance_explained", "step layer head", "1",
        "1 - sum KL(A|A^) / sum KL(A|uniform) over sampled queries of odd-numbered documents; A is "
        "the head's attention, A^ the model with the features of the step, fitted on even-numbered "

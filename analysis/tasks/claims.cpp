@@ -99,8 +99,8 @@ std::vector<TaskOfRelation> permuted(std::vector<TaskOfRelation> tasks, Index n_
 
 }  // namespace
 
-std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& all,
-                                      const AnalysisSettings& settings) {
+std::optional<Claim> relation_heads_claim(const ResultsGroup& group, const Results& all,
+                                          const AnalysisSettings& settings) {
   const std::vector<std::string>& relations = group.texts("relation");
   if (std::ranges::all_of(relations, &std::string::empty)) return std::nullopt;
   Claim claim;

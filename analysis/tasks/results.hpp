@@ -68,10 +68,10 @@ std::string needed_text(const ResultsGroup& group, std::size_t task);
 /// @param unit  layer * n_head + head.
 std::vector<Index> backup_heads(const ResultsGroup& group, std::size_t task, Index unit);
 
-/// The claim that heads that look along a relation are those a task about it needs, from the
-/// relations that classification found; nothing if no task has a relation.
-std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& all,
-                                      const AnalysisSettings& settings);
+/// Claim 11: a task about a relation needs the heads that attend along this relation. Takes the
+/// relations from the group `classification`; nothing if no task has a relation.
+std::optional<Claim> relation_heads_claim(const ResultsGroup& group, const Results& all,
+                                          const AnalysisSettings& settings);
 
 std::vector<Figure> tasks_figures(const Results& results);
 

@@ -52,7 +52,7 @@ class Tasks : public TaskPassAnalysis<TasksInput> {
   }
 
   void relate(const Results& all, ResultsGroup& group) const override {
-    if (auto claim = looks_does_claim(group, all, settings_)) {
+    if (auto claim = relation_heads_claim(group, all, settings_)) {
       group.claims.push_back(std::move(*claim));
     }
   }

@@ -36,7 +36,7 @@ class AnalysisSettings {
   std::string precision = "float32";  ///< of products of weights: a Precision's name
   std::string engine = "trial";       ///< that multiplies them: an Engine's word, or the fastest
                                       ///< in a trial
-  Engines engines = {};               ///< those of the run, chosen by both
+  Engines engines = {};               ///< of the run, chosen by `precision` and `engine`
   std::uint64_t n_null = 100;         ///< random draws behind each null of weights-only analyses
 
   /// Options of one analysis. `Options` has a field with a default for every option, and a function
@@ -69,7 +69,7 @@ class AnalysisSettings {
   std::map<std::type_index, std::any> options_of_analyses_;
 };
 
-/// Number of relations in Universal Dependencies; most relations that get sums.
+/// Number of relations in Universal Dependencies; largest number of relations that get sums.
 inline constexpr std::uint64_t n_universal_relation = 37, most_relations = 256;
 
 /// What the passes of an analysis go through.
@@ -95,8 +95,8 @@ struct AnalysisInfo {
   bool needs_tasks() const { return !passes.empty() && input == AnalysisInput::tasks; }
 };
 
-/// Models of each kind that a control takes: fewer do not show what chance gives.
-inline constexpr std::size_t least_controls = 5;
+/// Number of control models of each kind (untrained, permuted).
+inline constexpr std::size_t n_control_per_kind = 5;
 
 /// What an analysis needs of a control model, by name.
 using ControlValues = std::map<std::string, Array>;
@@ -165,7 +165,7 @@ struct PieceCost {
   double forward_passes = 1;  ///< further work, in the time of one forward pass
 };
 
-/// What analyses of the corpus tell each other before a pass: by name, a text by head
+/// Texts that analyses of the corpus give each other before a pass: under each name, one by head
 /// (layer * n_head + head).
 using HeadTexts = std::map<std::string, std::vector<std::string>>;
 
@@ -200,7 +200,7 @@ class CorpusAnalysis : public Analysis {
 /// An analysis of tasks, whose passes go through batches of pairs in forward passes of its own.
 class TaskAnalysis : public Analysis {
  public:
-  /// The same in all passes and shards.
+  /// Number of batches, the same in all passes and shards.
   virtual std::uint64_t n_batch() const = 0;
   /// Called before the first batch of a pass.
   /// @param earlier  sums of the earlier passes over all batches.

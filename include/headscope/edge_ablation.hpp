@@ -9,9 +9,10 @@
 
 namespace headscope {
 
-/// Exact losses with one edge ablated: only its port reads the residual stream with the node's
-/// output replaced, through its norm; later nodes see that. Keeps its buffers between
-/// calls. The model must outlive it and be complete.
+/// Exact losses with one edge ablated. The edge's port reads the residual stream, through its norm,
+/// with the output of the edge's node replaced; all other ports read that output unchanged. Nodes
+/// after the port see what changes behind it. Keeps buffers between calls. The model must be
+/// complete and outlive this object.
 ///
 /// Source: Wang et al. 2022, "Interpretability in the Wild"; Goldowsky-Dill et al. 2023,
 /// "Localizing Model Behavior with Path Patching".

@@ -148,7 +148,7 @@ struct Graph {
   std::vector<Edge> edges;
   std::vector<std::string> column_labels, row_labels;  ///< at 0, 1, ...
   std::string column_title, row_title, value_title;    ///< with units
-  /// Rows are bands that edges lead up through; else columns, through which they lead to the right.
+  /// Whether edges lead upwards from row to row; else they lead to the right from column to column.
   bool bands = false;
   std::string switch_label;  ///< of the switch that shows what `behind_switch` leaves out
   /// In the key, what a plus sign on an edge of positive value means; empty: no edge has a sign.

@@ -52,7 +52,8 @@ struct Model {
 };
 
 struct LoadOptions {
-  /// Used if no config gives it. If this is 0 too, the shapes must be those of a published GPT-2.
+  /// Heads a layer, used if no config states them. If no config does and `n_head` is 0, the shapes
+  /// must be those of a published GPT-2.
   Index n_head = 0;
 };
 

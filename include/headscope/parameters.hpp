@@ -58,7 +58,7 @@ enum class Axis {
   d_vocab,
 };
 
-/// Without pruned heads.
+/// The full extent of the axis, pruned heads included.
 std::size_t axis_extent(Axis axis, const ModelConfig& config);
 
 enum class Presence {
@@ -89,7 +89,7 @@ struct TensorSpec {
   std::string name_in(Index layer) const;
   /// The end of its path in a Keras file: `h_._{i}/attn/c_attn/weight:0`.
   std::string keras_name() const;
-  /// The shape in a file of a model without pruned heads.
+  /// The full shape in a file, pruned heads included.
   Shape shape(const ModelConfig& config) const;
   /// The shape in a file, without the rows and columns of the layer's pruned heads. Keys and values
   /// of a group stay while one of its heads does.
@@ -150,8 +150,9 @@ struct ParameterCounts {
   void add(const TensorSpec& spec, std::uint64_t count);
 };
 
-/// How many parameters a complete model of this shape has, without pruned heads. A tied unembedding
-/// is the token embedding and counts once; GPT-2 small has 124,439,808.
+/// Number of parameters of a complete model with this config; rows and columns of pruned heads do
+/// not count. A tied unembedding is the token embedding and counts once; GPT-2 small has
+/// 124,439,808.
 /// @param unembedding_bias  whether there is an `lm_head.bias`.
 ParameterCounts parameter_counts(const ModelConfig& config, bool unembedding_bias = false);
 

@@ -50,7 +50,8 @@ enum class RunObstacle {
   abandoned_shard,   ///< no process runs a shard that has begun and is needed
 };
 
-/// A run that cannot go on as it is, though it can in another way.
+/// The run cannot go on with these options or files; `obstacle` says why, so that a program can
+/// name the option that helps.
 class RunError : public Error {
  public:
   RunError(RunObstacle obstacle, const std::string& text, int shard = 0)
@@ -72,7 +73,7 @@ void check_identity(const PassLabel& expected, const PassLabel& got, const std::
 
 /// `OpenBLAS 0.3.21 Haswell, AVX2, 1 thread; OpenBLAS 0.3.21 Haswell, AVX2, 2 threads`.
 std::string arithmetic_text(const std::set<std::string>& arithmetic);
-/// @throws RunError if `got` has arithmetic that `expected` has not, unless that takes mixed files.
+/// @throws RunError if `expected.mixed` is false and `got` has arithmetic that `expected` lacks.
 void check_arithmetic(const PassLabel& expected, const PassLabel& got, const std::string& path);
 
 /// Reads the label of a pass file of any shard and pass.
@@ -139,8 +140,9 @@ class ShardTable {
  public:
   /// @param paths  pass files, or folders with pass files in them or in their folder `shards`.
   /// @param mixed  take shards of different arithmetic.
-  /// @throws DataError naming what is missing, present twice, or of another run and how it differs;
-  /// RunError
+  /// @throws DataError naming a shard that is missing or present twice, or a file of another run
+  /// and what differs; RunError if arithmetic differs and `mixed` is false; OptionError without
+  /// files.
   ShardTable(const std::vector<std::string>& paths, bool mixed);
 
   /// The label that all files share; its shard and pass have no meaning.

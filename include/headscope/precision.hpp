@@ -18,7 +18,8 @@ enum class Precision {
   fast,     ///< within 1 % of a typical effect
 };
 
-/// A way to multiply weights, keys and values by activations. Every engine adds up in float32.
+/// A way to multiply weights, keys and values by activations. Sums are float32; those of
+/// int16 are integers for 256 products at a time.
 enum class Engine {
   float32,         ///< OpenBLAS
   bfloat16_six,    ///< each operand is the sum of three bfloat16; six of the nine products are

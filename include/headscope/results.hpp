@@ -78,7 +78,7 @@ struct Declaration {
   Declaration with(const std::string& word, const std::string& text) const;
 
   /// The variable with these numbers, estimates or texts, row-major. Resamples are kept if
-  /// estimates with any have equally many. @throws ShapeError unless `shape` fits.
+  /// all estimates that have resamples have equally many. @throws ShapeError unless `shape` fits.
   Variable of(Array values) const;
   Variable of(const Shape& shape, const std::vector<Estimate>& estimates) const;
   Variable of(std::vector<std::string> text) const;
@@ -220,9 +220,9 @@ struct Results {
 /// references. The bounds of an interval are the datasets `NAME_ci_low` and `NAME_ci_high`, which
 /// the attribute `ancillary_variables` of NAME lists; `NAME_resamples` holds the value on the first
 /// resamples (dimension `resample`), float32. A group's title and summary
-/// are its attributes; all claims are in a group `claims`. Numbers are checked by
-/// Fletcher32, text by the root attribute `text_checksum`; invalid UTF-8 in text is replaced. The
-/// file appears under its name only once complete.
+/// are its attributes; all claims are in a group `claims`. Numbers carry Fletcher32 checksums. The
+/// file ends with a line that has the SHA-256 of all bytes before it, text included. Invalid UTF-8
+/// in text is replaced. The file appears under its name only once complete.
 /// @throws DataError if it cannot be written, Error if a group is called `claims`.
 void write_results(const Results& results, const std::string& path);
 
@@ -235,7 +235,8 @@ Results read_results(const std::string& path);
 /// dimension, then the value and, for a variable with an interval, its bounds `ci_low` and
 /// `ci_high`. The slash of a nested group becomes a dot, flags are written as their meanings,
 /// missing numbers as NaN. Variables of more than a million elements (attention patterns) have no
-/// table.
+/// table. A group whose only dimension is `example` becomes one table `{group}.csv` with a column
+/// per variable. `headscope-tables.txt` lists the tables.
 void write_tables(const Results& results, const std::string& directory);
 
 /// Writes the tables of attention patterns, which `write_tables` leaves out because they are large.

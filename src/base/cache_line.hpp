@@ -8,7 +8,8 @@ namespace headscope {
 
 constexpr std::size_t cache_line = 64;
 
-/// Allocates whole cache lines: a row of an AMX tile is one, and twice as slow to load from two.
+/// Allocates memory that begins at a cache line. A row of an AMX tile fills one line; a row that
+/// crosses two lines takes twice as long to load.
 template <typename T>
 struct CacheLineAllocator {
   using value_type = T;

@@ -10,9 +10,10 @@ namespace headscope {
 /// is one.
 ///
 /// @param text  valid UTF-8.
-/// @param take  gets the text in order, in parts that change or stay as a whole: [begin, end) of
-///              the text, and what stands there in the normal form.
-/// Source: Unicode Standard Annex 15, with the characters that Hugging Face's tokenizers know.
+/// @param take  gets the text in order, in parts of at least a grapheme: [begin, end) of the text,
+///              and what stands there in the normal form.
+/// Source: Unicode Standard Annex 15; Unicode 15 by utf8proc. Hugging Face's tokenizers have an
+/// older Unicode: sequences of marks that came after version 9 may stand in another order there.
 void compose_canonically(
     std::string_view text,
     const std::function<void(std::size_t begin, std::size_t end, std::string_view composed)>& take);

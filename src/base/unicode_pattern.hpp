@@ -16,7 +16,7 @@ namespace headscope {
 /// threads.
 class UnicodePattern {
  public:
-  /// @param pattern  a constant in Headscope; one that does not compile is a bug.
+  /// @throws std::logic_error if the pattern does not compile; says where.
   explicit UnicodePattern(std::string_view pattern);
 
   /// Searches one text from left to right; one per thread.

@@ -7,9 +7,9 @@
 /// `slope(x)`, its derivative.
 namespace headscope::activations {
 
-/// x logistic(linear x + cubic x^3), with the constants of `Exponent`.
+/// x logistic(u(x)), u given by `Exponent`.
 template <typename Exponent>
-struct Gated {
+struct LogisticProduct {
   [[gnu::always_inline]] static float value(float x) {
     return x * vector_math::logistic(Exponent::of(x));
   }
@@ -37,9 +37,9 @@ struct QuickGeluExponent {
 };
 
 // x (1 + tanh u) / 2 = x logistic(2u), u = sqrt(2 / pi) (x + 0.044715 x^3): no cancellation.
-using GeluNew = Gated<GeluNewExponent>;
-using Silu = Gated<SiluExponent>;
-using QuickGelu = Gated<QuickGeluExponent>;
+using GeluNew = LogisticProduct<GeluNewExponent>;
+using Silu = LogisticProduct<SiluExponent>;
+using QuickGelu = LogisticProduct<QuickGeluExponent>;
 
 struct Gelu {
   [[gnu::always_inline]] static float value(float x) { return x * vector_math::normal_cdf(x); }

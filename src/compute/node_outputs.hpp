@@ -9,7 +9,7 @@
 
 namespace headscope {
 
-/// What the engines of edges have in common.
+/// What EdgeAblation, EdgeGradient and CircuitForward share: model, graph and context.
 struct EdgeModel {
   EdgeModel(const Model& model_given, ComputeContext context_given)
       : model(model_given),

@@ -10,14 +10,20 @@ namespace {
 constexpr std::size_t short_part = 48;
 constexpr std::int32_t no_rank = std::numeric_limits<std::int32_t>::max();
 
+std::uint64_t pair_key(TokenId left, TokenId right) {
+  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 |
+         static_cast<std::uint32_t>(right);
+}
+
 }  // namespace
 
 void BytePairMerger::add(TokenId left, TokenId right, TokenId merged, std::int32_t rank) {
-  merges_.insert_or_assign({left, right}, {rank, merged});
+  merges_.insert_or_assign(pair_key(left, right), Merge{rank, merged});
 }
 
 const BytePairMerger::Merge* BytePairMerger::find(TokenId left, TokenId right) const {
-  return merges_.find({left, right});
+  const auto found = merges_.find(pair_key(left, right));
+  return found != merges_.end() ? &found->second : nullptr;
 }
 
 void BytePairMerger::merge(TokenIds& ids, std::vector<std::uint32_t>& lengths) const {

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
-#include "base/flat_map.hpp"
 #include "headscope/types.hpp"
 
 namespace headscope {
@@ -25,20 +25,11 @@ class BytePairMerger {
     std::int32_t rank;
     TokenId merged;
   };
-  struct Pair {
-    TokenId left, right;
-    bool operator==(const Pair&) const = default;
-    std::uint64_t hash() const {
-      return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 |
-              static_cast<std::uint32_t>(right)) *
-             0x9E3779B97F4A7C15U;
-    }
-  };
   const Merge* find(TokenId left, TokenId right) const;
   std::size_t merge_short(std::span<TokenId> token, std::span<std::uint32_t> length) const;
   std::size_t merge_long(std::span<TokenId> token, std::span<std::uint32_t> length) const;
 
-  FlatMap<Pair, Merge> merges_{{-1, -1}};
+  std::unordered_map<std::uint64_t, Merge> merges_;  // by pair_key
 };
 
 }  // namespace headscope

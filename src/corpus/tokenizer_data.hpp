@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "corpus/added_tokens.hpp"
@@ -10,7 +11,6 @@
 #include "corpus/normalizer.hpp"
 #include "corpus/tokenizer_settings.hpp"
 #include "corpus/vocabulary.hpp"
-#include "corpus/whole_tokens.hpp"
 #include "headscope/tokenizer.hpp"
 
 namespace headscope {
@@ -29,7 +29,8 @@ struct Tokenizer::Data {
   BytePairMerger merger;
   std::optional<TokenId> first_token = std::nullopt;
   std::string first_token_reason = {};
-  WholeTokens whole_tokens = {};  // points into `bytes` and `entries`
+  /// Parts of a text that are one token; keys point into `bytes` and `entries`.
+  std::unordered_map<std::string_view, TokenId> whole_tokens = {};
   AddedTokenSearch added;
 
   /// A text, or its normal form, and where it stands.

@@ -45,9 +45,9 @@ void Tokenizer::Data::add_entry(const VocabularyEntry& entry) {
   append_symbols(part, merged, lengths);
   merger.merge(merged, lengths);
   if (settings.ignore_merges) {
-    whole_tokens.add(part, static_cast<TokenId>(entries.size() - 1));
+    whole_tokens.insert_or_assign(part, static_cast<TokenId>(entries.size() - 1));
   } else if (merged.size() == 1) {
-    whole_tokens.add(part, merged[0]);
+    whole_tokens.insert_or_assign(part, merged[0]);
   }
 }
 
@@ -145,8 +145,8 @@ void Tokenizer::Data::append_symbols(std::string_view part, TokenIds& tokens,
 }
 
 void Tokenizer::Data::encode_part(const Text& part, Encoding& encoding) const {
-  if (const std::optional<TokenId> token = whole_tokens.find(part.bytes)) {
-    encoding.ids.push_back(*token);
+  if (const auto whole = whole_tokens.find(part.bytes); whole != whole_tokens.end()) {
+    encoding.ids.push_back(whole->second);
     encoding.spans.emplace_back(part.offset, part.offset + part.bytes.size());
     return;
   }

@@ -30,7 +30,8 @@ class PendingFile {
 
   /// Appends bytes. @throws DataError if the bytes cannot be written.
   void append(std::string_view bytes);
-  /// After a power cut, the name may stand for what it did before.
+  /// Syncs the bytes, then renames the file. After a power cut the name may still stand for the
+  /// earlier file.
   /// @throws DataError if the file cannot be synced or renamed.
   void publish();
   /// Returns once the name stands for the new file even after a power cut.

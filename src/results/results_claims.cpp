@@ -19,7 +19,7 @@ const VariableTable claim_variables{
     {"label", "claim", "1", "Number of the claim as in the report; parts of one have letters"},
     {"statement", "claim", "1", "What is claimed"},
     Declaration::flag("verdict", "claim", {"holds", "does_not_hold", "undecided"},
-                      "What became of the claim on this model"),
+                      "Whether the claim holds on this model"),
     {"effect_name", "claim", "1", "What the effect measures, with units"},
     {"effect", "claim", "1", "Effect size"},
     {layout::low, "claim", "1", "Lower end of the effect's 95 % interval; NaN where there is none"},
@@ -30,7 +30,7 @@ const VariableTable claim_variables{
     Declaration::flag("arithmetic", "claim", {"no", "yes"},
                       "Whether arithmetic alone decides the claim for every model of this shape"),
     {"evidence", "claim", "1", "This model's numbers in words"},
-    {"source", "claim", "1", "Who says so, or whose finding the claim tests"},
+    {"source", "claim", "1", "Paper that makes the claim, or whose finding the claim tests"},
     {"group", "claim", "1", "Results group that settles the claim"},
 };
 

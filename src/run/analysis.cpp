@@ -24,10 +24,11 @@ void AnalysisSettings::declare(OptionTable& option,
       .choices = {"float32", "high", "fast"};
   std::vector<std::string> words = engine_options();
   words.insert(words.begin(), engine);
-  option(engine,
-         {"engine", "NAME",
-          "engine for matrix products with weights; trial times the engines that keep the "
-          "precision and takes the fastest. Name an engine when runs must use the same one"})
+  option(
+      engine,
+      {"engine", "NAME",
+       "engine for matrix products with weights; with trial the run measures the engines that keep "
+       "the precision and takes the fastest. Name an engine when runs must use the same one"})
       .choices = std::move(words);
   for (const RegisteredAnalysis& analysis : analyses) {
     if (!analysis.options) continue;

@@ -7,7 +7,7 @@ namespace headscope {
 namespace {
 
 /// Untrained models and models with permuted weights.
-constexpr int n_control = 2 * static_cast<int>(least_controls);
+constexpr int n_control = 2 * static_cast<int>(n_control_per_kind);
 
 }  // namespace
 

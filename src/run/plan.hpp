@@ -29,7 +29,7 @@ std::vector<Pass> plan_passes(const RunInput& input);
 
 /// Whether the control model of this number, from 1, is untrained; else its weights are permuted.
 inline bool is_untrained(int control) {
-  return control <= static_cast<int>(least_controls);
+  return control <= static_cast<int>(n_control_per_kind);
 }
 
 /// The analyses that are repeated on the control model of this number; none without a control.

@@ -108,7 +108,7 @@ Model control_model(const RunInput& input, int number) {
 
 std::string name_of_control(int number) {
   if (number == 0) return "";
-  constexpr int n_of_kind = static_cast<int>(least_controls);
+  constexpr int n_of_kind = static_cast<int>(n_control_per_kind);
   return (is_untrained(number) ? "untrained control " + std::to_string(number)
                                : "permuted control " + std::to_string(number - n_of_kind)) +
          " of " + std::to_string(n_of_kind) + ", ";

@@ -808,7 +808,7 @@ Claim claim_on_documents(const arma::vec& means, std::uint64_t seed,
     margin.col(w) = share * weights / arma::accu(weights) - 0.5;
   }
   std::vector<Claim> claims = specialisation_claims(types.types, powers, no_notes());
-  leave_out_points(claims);
+  remove_intervals_of_no_width(claims);
   return *std::ranges::find(claims, "Some heads are delimiter heads.", &Claim::statement);
 }
 

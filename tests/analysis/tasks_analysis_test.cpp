@@ -396,7 +396,7 @@ Results looking_and_needed(const std::vector<Index>& looks, const std::vector<In
 
 TEST(LooksDoesClaim, HoldsWhereTheHeadsThatLookAreThoseThatTheTaskNeeds) {
   const Results same = looking_and_needed({1, 6}, {1, 6});
-  const auto claim = looks_does_claim(same.group("tasks"), same, {});
+  const auto claim = relation_heads_claim(same.group("tasks"), same, {});
   ASSERT_TRUE(claim);
   EXPECT_EQ(claim->number, 11);
   EXPECT_DOUBLE_EQ(claim->effect.value, 1);
@@ -405,12 +405,12 @@ TEST(LooksDoesClaim, HoldsWhereTheHeadsThatLookAreThoseThatTheTaskNeeds) {
   EXPECT_EQ(claim->verdict, Verdict::undecided);
 
   const Results other = looking_and_needed({1, 6}, {0, 7});
-  EXPECT_NEAR(looks_does_claim(other.group("tasks"), other, {})->effect.value, -1.0 / 3,
+  EXPECT_NEAR(relation_heads_claim(other.group("tasks"), other, {})->effect.value, -1.0 / 3,
               test::double_rounding);
 
   const Results more = looking_and_needed({0, 1, 6, 7}, {0, 1, 6, 7});
   // One of 36.
-  const auto clear = looks_does_claim(more.group("tasks"), more, {});
+  const auto clear = relation_heads_claim(more.group("tasks"), more, {});
   EXPECT_DOUBLE_EQ(clear->effect.value, 1);
   EXPECT_GE(clear->effect.low, 0);
 }
@@ -433,7 +433,7 @@ TEST(LooksDoesClaim, TasksOfOneRelationArePermutedTogether) {
             Array({3}, 1));
   three.add({"relation", "task", "1", "x", "x"}, {"nsubj", "nsubj", "nsubj"});
   tasks = three;
-  const auto claim = looks_does_claim(tasks, results, {});
+  const auto claim = relation_heads_claim(tasks, results, {});
   EXPECT_DOUBLE_EQ(claim->effect.value, 1);
   EXPECT_EQ(claim->verdict, Verdict::undecided) << "one of four ways";
   EXPECT_LE(claim->effect.low, 0);
@@ -441,16 +441,16 @@ TEST(LooksDoesClaim, TasksOfOneRelationArePermutedTogether) {
 
 TEST(LooksDoesClaim, LayersWhereAllHeadsLookSayNothing) {
   const Results results = looking_and_needed({0, 1, 2, 3, 6}, {0, 6});
-  EXPECT_DOUBLE_EQ(looks_does_claim(results.group("tasks"), results, {})->effect.value, 1);
+  EXPECT_DOUBLE_EQ(relation_heads_claim(results.group("tasks"), results, {})->effect.value, 1);
 }
 
 TEST(LooksDoesClaim, IsUndecidedWithoutHeadsThatLook) {
   Results results = looking_and_needed({}, {1});
-  const auto none = looks_does_claim(results.group("tasks"), results, {});
+  const auto none = relation_heads_claim(results.group("tasks"), results, {});
   EXPECT_EQ(none->verdict, Verdict::undecided);
   EXPECT_EQ(none->evidence, "Cannot be told: no head attends along a relation of the tasks.");
   results.groups.erase(results.groups.begin());
-  const auto alone = looks_does_claim(results.group("tasks"), results, {});
+  const auto alone = relation_heads_claim(results.group("tasks"), results, {});
   EXPECT_THAT(alone->evidence, HasSubstr("no relation of a task that the model is shown to do"));
 }
 

@@ -205,7 +205,7 @@ TEST(TokenizerFamilies, SmolLM2sOwnTokenizerGivesTheIdsOfHuggingFace) {
   }
 }
 
-TEST(NormalForm, IsThatOfHuggingFaceForEveryAssignedCharacter) {
+TEST(NormalForm, IsThatOfHuggingFaceForEveryCharacterItKnows) {
   for (const json& run : family_json("normal_form.json")) {
     std::string text;
     for (const json& range : run["ranges"]) {

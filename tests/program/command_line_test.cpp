@@ -346,9 +346,9 @@ TEST(CommandLine, WithoutGnuplotARunHasAllButFigures) {
                "parameters", "--nulls", "1", "--output", out});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_THAT(finished.err,
-              HasSubstr("headscope: gnuplot is not installed, so the report lacks figures; "
-                        "\"headscope report " +
-                        out + "\" draws them once gnuplot does\n"));
+              HasSubstr("headscope: gnuplot is not installed, so the report has no figures; "
+                        "when gnuplot works, \"headscope report " +
+                        out + "\" draws them\n"));
   for (const char* const report : {"/report.html", "/report.md"}) {
     EXPECT_THAT(test::read_file(out + report), HasSubstr("Gnuplot is not installed")) << report;
   }

@@ -161,7 +161,7 @@ TEST(Hub, TheFirstTokenIsChosenAndSaid) {
   EXPECT_EQ(refusal({"--bos", "<|pad|>", "--no-bos"}),
             "headscope: --bos: expected without --no-bos, got both\n");
   EXPECT_EQ(refusal({"--wait"}),
-            "headscope: --wait: expected with --shard, which it is about, got it alone\n");
+            "headscope: --wait: expected together with --shard, got no --shard\n");
   EXPECT_EQ(refusal({"--context", "33"}),
             "headscope: --context: expected at most 32, the model's context, got 33\n");
 }
@@ -209,7 +209,7 @@ TEST(Hub, AFolderOfTextSaysWhatIsReadAndWhatIsLeft) {
   fs::create_directory(folder.file("corpus"));
   write_documents(folder, "corpus/a.txt");
   test::write_file(folder.file("corpus/README.txt"), "About.");
-  const std::string line = folder.file("corpus") + ": reads a.txt; leaves README.txt\n";
+  const std::string line = folder.file("corpus") + ": reads a.txt; ignores README.txt\n";
   const std::vector<std::string> run{
       "run",        "--model",   snapshot,   "--corpus",        folder.file("corpus"),
       "--analyses", "attention", "--output", folder.file("out")};

@@ -216,7 +216,7 @@ TEST(Resume, ASignalInsideADocumentIsHeeded) {
   EXPECT_LT(std::chrono::steady_clock::now() - sent, std::chrono::seconds(10));
   EXPECT_EQ(stopped.exit_status, 128 + SIGINT);
   EXPECT_THAT(stopped.err,
-              HasSubstr("headscope: SIGINT: stops; a second signal ends it at once\n"));
+              HasSubstr("headscope: SIGINT: the run stops; a second signal ends it at once\n"));
   EXPECT_THAT(stopped.err,
               testing::ContainsRegex(
                   "headscope: SIGINT: (nothing was saved yet|saved after pass 1); continue "
@@ -344,8 +344,9 @@ TEST(OutputFolder, KeepsAReportThatIsNotOfARun) {
   test::write_file(own, "mine");
   const Finished finished = run_resumable(output);
   EXPECT_EQ(finished.exit_status, 1);
-  EXPECT_THAT(finished.err, HasSubstr(own + ": is not of a run, since no results.h5 is beside it; "
-                                            "--force replaces it, or choose another folder\n"));
+  EXPECT_THAT(finished.err,
+              HasSubstr(own + ": has no results.h5 beside it, so no run wrote it; "
+                              "--force replaces the file, or choose another folder\n"));
   EXPECT_EQ(test::read_file(own), "mine");
 }
 

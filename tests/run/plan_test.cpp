@@ -49,7 +49,7 @@ TEST(PassPlan, EndsWithAPassOfEachControl) {
   RegisteredAnalysis controlled = with_passes(2);
   controlled.info.control_pass = 1;
   const auto plan = plan_of({with_passes(1), controlled}, true);
-  ASSERT_EQ(plan.size(), 2 + least_controls);
+  ASSERT_EQ(plan.size(), 2 + n_control_per_kind);
   for (std::size_t i = 2; i < plan.size(); ++i) {
     EXPECT_THAT(plan[i], testing::ElementsAre("1/1"));
   }
@@ -60,10 +60,10 @@ TEST(PassPlan, EndsWithModelsOfPermutedWeightsForTheAnalysesThatTakeThem) {
   untrained_alone.info.control_pass = both.info.control_pass = 0;
   both.info.has_permuted_control = true;
   const auto plan = plan_of({untrained_alone, both}, true);
-  ASSERT_EQ(plan.size(), 1 + 2 * least_controls);
+  ASSERT_EQ(plan.size(), 1 + 2 * n_control_per_kind);
   for (std::size_t i = 1; i < plan.size(); ++i) {
     const std::vector<std::string> untrained{"0/0", "1/0"}, permuted{"1/0"};
-    EXPECT_EQ(plan[i], i <= least_controls ? untrained : permuted);
+    EXPECT_EQ(plan[i], i <= n_control_per_kind ? untrained : permuted);
   }
 }
 

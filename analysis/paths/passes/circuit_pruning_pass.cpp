@@ -102,7 +102,7 @@ double pruning_cost(const PathsInput& input, std::uint64_t batch) {
 }  // namespace
 
 PathPass circuit_pruning_pass() {
-  return {"pruning circuits", begun<CircuitPruningPass, PathsInput>, pruning_cost};
+  return {"pruning circuits", make_pass<CircuitPruningPass, PathsInput>, pruning_cost};
 }
 
 }  // namespace headscope

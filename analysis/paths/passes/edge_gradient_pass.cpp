@@ -55,7 +55,7 @@ class EdgeGradientPass : public TaskPass {
 }  // namespace
 
 PathPass edge_gradient_pass() {
-  return {"differentiating edges on tasks", begun<EdgeGradientPass, PathsInput>,
+  return {"differentiating edges on tasks", make_pass<EdgeGradientPass, PathsInput>,
           [](const PathsInput& input, std::uint64_t batch) {
             return 5 * static_cast<double>(input.options().n_gradient_step()) *
                    input.n_token(batch);

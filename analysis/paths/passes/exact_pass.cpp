@@ -106,7 +106,7 @@ double exact_cost(const PathsInput& input, std::uint64_t batch) {
 }  // namespace
 
 PathPass exact_pass() {
-  return {"ablating edges on tasks", begun<ExactPass, PathsInput>, exact_cost};
+  return {"ablating edges on tasks", make_pass<ExactPass, PathsInput>, exact_cost};
 }
 
 }  // namespace headscope

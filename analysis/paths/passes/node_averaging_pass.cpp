@@ -123,7 +123,7 @@ class NodeAveragingPass : public TaskPass {
 }  // namespace
 
 PathPass node_averaging_pass() {
-  return {"averaging nodes on tasks", begun<NodeAveragingPass, PathsInput>,
+  return {"averaging nodes on tasks", make_pass<NodeAveragingPass, PathsInput>,
           [](const PathsInput& input, std::uint64_t batch) { return input.n_token(batch); }};
 }
 

@@ -64,7 +64,7 @@ class BackupHeadsPass : public TaskPass {
 }  // namespace
 
 TasksPass backup_heads_pass() {
-  return {"finding backup heads", begun<BackupHeadsPass, TasksInput>,
+  return {"finding backup heads", make_pass<BackupHeadsPass, TasksInput>,
           [](const TasksInput& input, std::uint64_t batch) {
             const std::size_t n_repaired = input.repaired.empty()
                                                ? most_repaired

@@ -159,7 +159,7 @@ class HeadEffectsPass : public TaskPass {
 }  // namespace
 
 TasksPass head_effects_pass() {
-  return {"ablating heads on tasks", begun<HeadEffectsPass, TasksInput>,
+  return {"ablating heads on tasks", make_pass<HeadEffectsPass, TasksInput>,
           // Every ablation of each head runs from the head's layer on; then the gradient.
           [](const TasksInput& input, std::uint64_t batch) {
             const ModelConfig& config = input.model.config;

@@ -39,7 +39,7 @@ class ZAveragingPass : public TaskPass {
 }  // namespace
 
 TasksPass z_averaging_pass() {
-  return {"averaging heads on tasks", begun<ZAveragingPass, TasksInput>,
+  return {"averaging heads on tasks", make_pass<ZAveragingPass, TasksInput>,
           [](const TasksInput& input, std::uint64_t batch) { return input.n_token(batch); }};
 }
 

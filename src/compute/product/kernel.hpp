@@ -32,12 +32,12 @@ std::string arithmetic_in_use(const std::set<Engine>& engines);
 /// time that they take: the best of a few tens of milliseconds.
 double sgemm_speed();
 
-/// A one-sentence warning that the kernel in use is slower than another.
+/// A one-sentence warning that the kernel in use is slower than another. A program that links the
+/// library cannot change the kernel: OPENBLAS_CORETYPE must be set before the program starts.
 /// @param better  the kernel to request (better_kernel).
 /// @param ratio   its speed in a trial, as a multiple of that of the kernel in use; none if there
 ///                was no trial.
-/// @return        empty if the trial found no difference worth a tenth.
-/// A program that links the library needs OPENBLAS_CORETYPE set before it starts.
+/// @return        empty if the trial found the other kernel less than a tenth faster.
 std::string kernel_warning(const std::string& better, std::optional<double> ratio);
 
 }  // namespace headscope::blas
