@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing packages, builds in build/, where tools/demo.sh has built the program, and runs the tests: some 10 minutes on two cores.
+# Installs missing packages, builds in build/, where tools/demo.sh has built the program, and runs the tests: 9 to 13 minutes on two cores.
 # Usage: tools/test.sh [--thorough] [CTEST_ARGUMENT...]
 #   --thorough: also what takes longer (more than an hour): more seeds, rounds and damaged files, every way to install, a real Slurm, the whole
 #               program under sanitizers. The way to install by pip takes packages from the Python package index.
