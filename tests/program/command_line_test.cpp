@@ -336,14 +336,9 @@ TEST(CommandLine, InspectShowsTasksOfAFileAndOfAFolder) {
 TEST(CommandLine, WithoutGnuplotARunHasAllButFigures) {
   const TemporaryDirectory directory;
   const std::string out = directory.file("out");
-  const auto without = [&](std::vector<std::string> arguments) {
-    std::vector<std::string> call{"env", "PATH=/nonexistent"};
-    for (const std::string& word : test::headscope_call(arguments)) call.push_back(word);
-    return test::run_program(call);
-  };
-  const test::Finished finished =
-      without({"run", "--model", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", "--analyses",
-               "parameters", "--nulls", "1", "--output", out});
+  const test::Finished finished = test::run_headscope_without_gnuplot(
+      {"run", "--model", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", "--analyses", "parameters",
+       "--nulls", "1", "--output", out});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_THAT(finished.err,
               HasSubstr("headscope: gnuplot is not installed, so the report has no figures; "
@@ -358,7 +353,7 @@ TEST(CommandLine, WithoutGnuplotARunHasAllButFigures) {
   EXPECT_FALSE(fs::is_empty(out + "/figures"));
   EXPECT_THAT(test::read_file(out + "/report.md"), Not(HasSubstr("Gnuplot is not installed")));
   const std::string report = test::read_file(out + "/report.html");
-  const test::Finished refused = without({"report", out});
+  const test::Finished refused = test::run_headscope_without_gnuplot({"report", out});
   EXPECT_EQ(refused.exit_status, 1);
   EXPECT_EQ(refused.err, "headscope: " + out +
                              "/figures: holds figures, which could not be drawn again: gnuplot is "

@@ -106,4 +106,10 @@ Finished run_headscope(const std::vector<std::string>& arguments) {
   return run_program(headscope_call(arguments));
 }
 
+Finished run_headscope_without_gnuplot(const std::vector<std::string>& arguments) {
+  std::vector<std::string> call{"env", "PATH=/nonexistent"};
+  for (const std::string& word : headscope_call(arguments)) call.push_back(word);
+  return run_program(call);
+}
+
 }  // namespace headscope::test

@@ -52,4 +52,7 @@ std::vector<std::string> headscope_call(const std::vector<std::string>& argument
 /// Runs this build's headscope binary without a shell.
 Finished run_headscope(const std::vector<std::string>& arguments);
 
+/// The same where gnuplot is not found: a run draws no figures, which takes less time.
+Finished run_headscope_without_gnuplot(const std::vector<std::string>& arguments);
+
 }  // namespace headscope::test
