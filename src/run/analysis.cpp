@@ -19,8 +19,8 @@ void AnalysisSettings::declare(OptionTable& option,
       precision,
       {"precision", "NAME",
        "precision of matrix products with weights: float32; or high or fast when a run takes too "
-       "long. Loss increases of ablated heads then err by up to 0.1 % (high) or 1 % (fast) of a "
-       "typical increase"})
+       "long. Loss increases of ablated heads then err by about 0.1 % of a typical increase "
+       "(high), or by 1 % in the median and 5 % at most (fast)"})
       .choices = {"float32", "high", "fast"};
   std::vector<std::string> words = engine_options();
   words.insert(words.begin(), engine);

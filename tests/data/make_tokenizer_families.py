@@ -163,14 +163,17 @@ def normal_form():
     """Of each run: the ranges of assigned code points, and the hash of the NFC of these in several contexts."""
     nfc = normalizers.NFC()
 
+    def in_contexts(c):
+        return f"{c}{c}\u0301a{c}\u0323{c}\u1161{c}\u11a8\n"
+
     def is_known(c):
-        return nfc.normalize_str(f"{c}\u0323") == unicodedata.normalize("NFC", f"{c}\u0323")
+        return nfc.normalize_str(in_contexts(c)) == unicodedata.normalize("NFC", in_contexts(c))
 
     runs = []
     for first in range(0, 0x30000, RUN):
         assigned = [chr(code) for code in range(first, first + RUN) if unicodedata.category(chr(code)) not in ("Cn", "Cs") and is_known(chr(code))]
         if assigned:
-            text = "".join(f"{c}{c}\u0301a{c}\u0323{c}\u1161{c}\u11a8\n" for c in assigned)
+            text = "".join(map(in_contexts, assigned))
             runs.append({"ranges": ranges(assigned),
                          "nfc": hashlib.sha256(nfc.normalize_str(text).encode()).hexdigest()})
     return runs
