@@ -28,11 +28,9 @@ std::string recognised(const Results& results, const nlohmann::json& model) {
   return named ? "its shape and name" : "";
 }
 
-void measure(const Results& results, bool smallest, PublishedRole& role) {
-  if (role.variable.empty() || !results.has("classification")) return;
-  const ResultsGroup& group = results.group("classification");
-  if (!group.has(role.variable)) return;
-  const Array& values = group.values(role.variable);
+void measure(const Results& results, const std::string& group, bool smallest, PublishedRole& role) {
+  if (!results.has(group) || !results.group(group).has(role.variable)) return;
+  const Array& values = results.group(group).values(role.variable);
   const double value = values(role.head.layer, role.head.head);
   if (!std::isfinite(value)) return;
   role.value = value;
@@ -61,7 +59,7 @@ std::optional<Literature> published_roles(const Results& results) {
                        entry["role"],
                        entry["source"],
                        entry.value("variable", "")};
-    measure(results, entry.value("smallest", false), role);
+    measure(results, model["variables_of_group"], entry.value("smallest", false), role);
     literature.roles.push_back(std::move(role));
   }
   return literature;
