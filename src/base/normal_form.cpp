@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -13,6 +14,7 @@ namespace {
 
 // Up to U+02FF every character is in the normal form, and none is a mark.
 constexpr char32_t first_to_compose = 0x300;
+constexpr unsigned char least_first_byte = 0xCC;  // of these characters
 
 using Malloced = std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)>;
 
@@ -32,6 +34,10 @@ std::string composed(std::string_view part) {
 void compose_canonically(
     std::string_view text,
     const std::function<void(std::size_t, std::size_t, std::string_view)>& take) {
+  const auto may_begin = [](char byte) {
+    return static_cast<unsigned char>(byte) >= least_first_byte;
+  };
+  if (std::ranges::none_of(text, may_begin)) return take(0, text.size(), text);
   // Characters of different graphemes do not compose.
   std::size_t grapheme = 0;
   bool may_compose = false;
