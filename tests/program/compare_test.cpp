@@ -22,16 +22,16 @@ class CompareCommand : public testing::Test {
     config.n_head = n_head;
     const std::string model = runs_->file(name + ".h5");
     save_model(random_model(config, seed), model);
-    const Finished run =
-        run_headscope({"run", "--model", model, "--analyses", "circuits", "--nulls", "2",
-                       "--figures", "svg", "--output", runs_->file(name), "--quiet"});
+    const Finished run = test::run_headscope_without_gnuplot(
+        {"run", "--model", model, "--analyses", "circuits", "--nulls", "2", "--output",
+         runs_->file(name), "--quiet"});
     ASSERT_EQ(run.exit_status, 0) << run.err;
   }
 
   Finished compare(const std::vector<std::string>& arguments) const {
-    std::vector<std::string> all{"compare", "--figures", "svg", "--output", out_};
+    std::vector<std::string> all{"compare", "--output", out_};
     all.insert(all.begin() + 1, arguments.begin(), arguments.end());
-    return run_headscope(all);
+    return test::run_headscope_without_gnuplot(all);
   }
 
   ResultsGroup comparison() const { return read_results(out_ + "/results.h5").group("comparison"); }
@@ -52,7 +52,8 @@ class CompareCommand : public testing::Test {
 };
 
 TEST_F(CompareCommand, WritesResultsTablesFiguresAndAReportThatLinksTheRuns) {
-  const Finished finished = compare({a_, b_ + "/results.h5", "--quiet"});
+  const Finished finished = run_headscope(
+      {"compare", a_, b_ + "/results.h5", "--figures", "svg", "--output", out_, "--quiet"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_THAT(finished.err, IsEmpty());
   const ResultsGroup group = comparison();

@@ -16,7 +16,8 @@ namespace {
 /// Peak memory of a run over the first `n_document` stories, in KiB.
 double peak_memory(const std::string& n_document) {
   const TemporaryDirectory folder;
-  const Finished finished = run_headscope({"run",
+  const Finished finished =
+      test::run_headscope_without_gnuplot({"run",
                                            "--model",
                                            HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
                                            "--corpus",
@@ -33,8 +34,6 @@ double peak_memory(const std::string& n_document) {
                                            "1",
                                            "--threads",
                                            "1",
-                                           "--figures",
-                                           "svg",
                                            "--quiet",
                                            "--output",
                                            folder.path()});
@@ -97,7 +96,7 @@ RunAtEstimate run_at_estimate(const Words& arguments, const std::string& output)
   for (std::string memory = "1M"; !memory.empty();) {
     Words limited = arguments;
     limited.insert(limited.end(), {"--memory", memory, "--output", output});
-    run.finished = run_headscope(limited);
+    run.finished = test::run_headscope_without_gnuplot(limited);
     std::smatch stated;
     memory.clear();
     if (std::regex_search(run.finished.err, stated, std::regex("at least ([0-9.]+) (M|G)iB"))) {
@@ -167,8 +166,6 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
                         "32",
                         "--nulls",
                         "3",
-                        "--figures",
-                        "svg",
                         "--quiet"};
   const RunAtEstimate run = run_at_estimate(arguments, folder.file("out"));
   ASSERT_EQ(run.finished.exit_status, 0) << run.finished.err;
@@ -194,11 +191,18 @@ std::string treebank(std::size_t n_relation) {
 }
 
 Words run_of_relations(const std::string& corpus, const std::string& analyses) {
-  return {"run",       "--model",   HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
-          "--corpus",  corpus,      "--analyses",
-          analyses,    "--threads", "1",
-          "--figures", "svg",       "--explain-documents",
-          "2",         "--quiet"};
+  return {"run",
+          "--model",
+          HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
+          "--corpus",
+          corpus,
+          "--analyses",
+          analyses,
+          "--threads",
+          "1",
+          "--explain-documents",
+          "2",
+          "--quiet"};
 }
 
 TEST(Memory, OfManyRelationsIsNearItsEstimate) {
@@ -223,7 +227,7 @@ TEST(Memory, OfMoreRelationsThanSumsAreKeptOfIsRefused) {
   const auto run = [&](const std::string& analyses) {
     Words words = run_of_relations(corpus, analyses);
     words.insert(words.end(), {"--output", folder.file("out")});
-    return run_headscope(words);
+    return test::run_headscope_without_gnuplot(words);
   };
   const Finished refused = run("classification,correlation,score_model");
   EXPECT_EQ(refused.exit_status, 1);
