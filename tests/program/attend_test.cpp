@@ -1,8 +1,5 @@
 // `headscope attend`: what it prints and what it refuses. attend_test.py checks the numbers.
 
-#include <fstream>
-#include <iterator>
-
 #include "program/program_test.hpp"
 
 namespace headscope {
@@ -10,14 +7,9 @@ namespace {
 
 const std::string sentence = "The cat sat on the mat. The cat";
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// What the page's script reads: everything but the provenance.
 std::string data_of(const std::string& path) {
-  const std::string page = content_of(path), begin = "id=\"head-data\">";
+  const std::string page = test::read_file(path), begin = "id=\"head-data\">";
   const std::size_t from = page.find(begin);
   EXPECT_NE(from, page.npos) << path;
   return page.substr(from, page.find("</script>", from) - from);
@@ -117,7 +109,7 @@ TEST(Attend, ShowsAnyBytesAsText) {
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_THAT(finished.out, Not(HasSubstr("\x1B")));
   EXPECT_THAT(data_of(page), HasSubstr("xFF"));
-  EXPECT_THAT(content_of(page), Not(HasSubstr("<b>")));
+  EXPECT_THAT(test::read_file(page), Not(HasSubstr("<b>")));
 }
 
 TEST(Attend, WithoutAnythingGivesItsUsage) {

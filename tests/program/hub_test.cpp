@@ -36,9 +36,9 @@ double golden_loss() {
 
 double loss_of_run(const std::string& model, const TemporaryDirectory& folder) {
   const std::string out = folder.file("out");
-  const Finished finished =
-      run_headscope({"run", "--model", model, "--corpus", write_documents(folder, "a.txt"),
-                     "--analyses", "pruning", "--output", out, "--quiet"});
+  const Finished finished = test::run_headscope_without_gnuplot(
+      {"run", "--model", model, "--corpus", write_documents(folder, "a.txt"), "--analyses",
+       "pruning", "--output", out, "--quiet"});
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
   const Results results = read_results(out + "/results.h5");
   return results.group("pruning").variable("loss").values.values.at(0);
@@ -54,8 +54,8 @@ TEST(Hub, AFolderRunsAndItsLossIsThatOfHuggingFace) {
 TEST(Hub, AFolderIsCalledByItsName) {
   const TemporaryDirectory folder;
   const std::string out = folder.file("out");
-  ASSERT_EQ(run_headscope({"run", "--model", snapshot, "--analyses", "parameters", "--nulls", "1",
-                           "--figures", "svg", "--output", out})
+  ASSERT_EQ(test::run_headscope_without_gnuplot({"run", "--model", snapshot, "--analyses",
+                                                 "parameters", "--nulls", "1", "--output", out})
                 .exit_status,
             0);
   EXPECT_THAT(test::read_file(out + "/report.md"),
@@ -104,9 +104,9 @@ TEST(Hub, ATokenizerOfAnotherModelIsRefusedByName) {
 TEST(Hub, AnAttentionOnlyModelSaysWhatItLeavesOutAndReadsNoCorpus) {
   const TemporaryDirectory folder;
   const std::string model = data_path("tiny_flat/attention_only.h5"), out = folder.file("out");
-  const Finished finished =
-      run_headscope({"run", "--model", model, "--corpus", write_documents(folder, "a.txt"),
-                     "--output", out, "--nulls", "2"});
+  const Finished finished = test::run_headscope_without_gnuplot(
+      {"run", "--model", model, "--corpus", write_documents(folder, "a.txt"), "--output", out,
+       "--nulls", "2"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_THAT(finished.err,
               HasSubstr("headscope: leaves out classification, score_model, pruning"));
@@ -125,7 +125,7 @@ Results results_with(const std::vector<std::string>& options, const TemporaryDir
       "run",     "--model", snapshot,     "--corpus",  folder.file("a.txt"), "--output", out,
       "--force", "--quiet", "--analyses", "attention", "--patterns",         "2"};
   call.insert(call.end(), options.begin(), options.end());
-  const Finished finished = run_headscope(call);
+  const Finished finished = test::run_headscope_without_gnuplot(call);
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
   return read_results(out + "/results.h5");
 }
@@ -183,7 +183,7 @@ TEST(Hub, EndOfTextInPlainTextEndsADocumentAndIsSaidOnce) {
   const std::vector<std::string> run{
       "run",        "--model",   snapshot,   "--corpus",        folder.file("a.txt"),
       "--analyses", "attention", "--output", folder.file("out")};
-  const Finished finished = run_headscope(run);
+  const Finished finished = test::run_headscope_without_gnuplot(run);
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_THAT(finished.err,
               HasSubstr("headscope: " + folder.file("a.txt") +
@@ -213,7 +213,7 @@ TEST(Hub, AFolderOfTextSaysWhatIsReadAndWhatIsLeft) {
   const std::vector<std::string> run{
       "run",        "--model",   snapshot,   "--corpus",        folder.file("corpus"),
       "--analyses", "attention", "--output", folder.file("out")};
-  const Finished finished = run_headscope(run);
+  const Finished finished = test::run_headscope_without_gnuplot(run);
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_THAT(finished.err, HasSubstr("headscope: " + line));
   EXPECT_THAT(run_headscope({"inspect", folder.file("corpus")}).out, HasSubstr("  " + line));
@@ -224,9 +224,9 @@ TEST(Hub, ALossAboveChanceWarnsInTerminalAndReport) {
   const std::string out = folder.file("out");
   // The golden model is random and large: its loss is far above ln 312 = 5.74.
   ASSERT_GT(golden_loss(), 6);
-  const Finished finished =
-      run_headscope({"run", "--model", snapshot, "--corpus", write_documents(folder, "a.txt"),
-                     "--analyses", "pruning", "--output", out, "--quiet"});
+  const Finished finished = test::run_headscope_without_gnuplot(
+      {"run", "--model", snapshot, "--corpus", write_documents(folder, "a.txt"), "--analyses",
+       "pruning", "--output", out, "--quiet"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_THAT(finished.err, HasSubstr("headscope: warning: the loss of "));
   for (const char* const report : {"/report.md", "/report.html"}) {

@@ -16,7 +16,8 @@ namespace {
 /// Peak memory of a run over the first `n_document` stories, in KiB.
 double peak_memory(const std::string& n_document) {
   const TemporaryDirectory folder;
-  const Finished finished = run_headscope({"run",
+  const Finished finished =
+      test::run_headscope_without_gnuplot({"run",
                                            "--model",
                                            HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
                                            "--corpus",
@@ -33,8 +34,6 @@ double peak_memory(const std::string& n_document) {
                                            "1",
                                            "--threads",
                                            "1",
-                                           "--figures",
-                                           "svg",
                                            "--quiet",
                                            "--output",
                                            folder.path()});
@@ -51,9 +50,9 @@ constexpr bool memory_can_be_measured = true;
 
 TEST(Memory, StaysTheSameForTenTimesTheCorpus) {
   if (!memory_can_be_measured) GTEST_SKIP() << "the address sanitizer's own memory counts";
-  const double few = peak_memory("15"), many = peak_memory("150");
+  const double few = peak_memory("8"), many = peak_memory("80");
   // The allocator's pages differ from run to run by some per cent.
-  EXPECT_LT(many, 1.05 * few) << few << " KiB for 15 documents";
+  EXPECT_LT(many, 1.05 * few) << few << " KiB for 8 documents";
 }
 
 ModelConfig config_of(Index n_layer, Index n_head, Index d_model, Index d_mlp, Index n_ctx) {
@@ -97,7 +96,7 @@ RunAtEstimate run_at_estimate(const Words& arguments, const std::string& output)
   for (std::string memory = "1M"; !memory.empty();) {
     Words limited = arguments;
     limited.insert(limited.end(), {"--memory", memory, "--output", output});
-    run.finished = run_headscope(limited);
+    run.finished = test::run_headscope_without_gnuplot(limited);
     std::smatch stated;
     memory.clear();
     if (std::regex_search(run.finished.err, stated, std::regex("at least ([0-9.]+) (M|G)iB"))) {
@@ -165,10 +164,10 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
                         "0",
                         "--paths-repeated",
                         "32",
+                        "--paths-exact",
+                        "24",
                         "--nulls",
                         "3",
-                        "--figures",
-                        "svg",
                         "--quiet"};
   const RunAtEstimate run = run_at_estimate(arguments, folder.file("out"));
   ASSERT_EQ(run.finished.exit_status, 0) << run.finished.err;
@@ -194,11 +193,18 @@ std::string treebank(std::size_t n_relation) {
 }
 
 Words run_of_relations(const std::string& corpus, const std::string& analyses) {
-  return {"run",       "--model",   HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
-          "--corpus",  corpus,      "--analyses",
-          analyses,    "--threads", "1",
-          "--figures", "svg",       "--explain-documents",
-          "2",         "--quiet"};
+  return {"run",
+          "--model",
+          HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
+          "--corpus",
+          corpus,
+          "--analyses",
+          analyses,
+          "--threads",
+          "1",
+          "--explain-documents",
+          "2",
+          "--quiet"};
 }
 
 TEST(Memory, OfManyRelationsIsNearItsEstimate) {
@@ -223,7 +229,7 @@ TEST(Memory, OfMoreRelationsThanSumsAreKeptOfIsRefused) {
   const auto run = [&](const std::string& analyses) {
     Words words = run_of_relations(corpus, analyses);
     words.insert(words.end(), {"--output", folder.file("out")});
-    return run_headscope(words);
+    return test::run_headscope_without_gnuplot(words);
   };
   const Finished refused = run("classification,correlation,score_model");
   EXPECT_EQ(refused.exit_status, 1);
@@ -249,7 +255,7 @@ INSTANTIATE_TEST_SUITE_P(
                     MeasuredRun{"pruning", "wide", wide_config()},
                     MeasuredRun{"pruning", "wide_high", wide_config(), "high", "int16"},
                     MeasuredRun{"classification", "wide", wide_config()},
-                    MeasuredRun{"score_model", "wide", wide_config()},
+                    MeasuredRun{"score_model", "wide", config_of(2, 4, 512, 2048, 256)},
                     MeasuredRun{"tasks", "wide", wide_config()},
                     MeasuredRun{"paths", "wide", config_of(2, 4, 512, 2048, 256)},
                     MeasuredRun{"attention", "wide", wide_config()},

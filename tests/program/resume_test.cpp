@@ -38,8 +38,6 @@ Words resumable_arguments(const std::string& output, const Words& more = {}) {
                   "1",
                   "--engine",  // a trial in each folder need not choose the same one
                   "float32",
-                  "--figures",
-                  "svg",
                   "--save-every",
                   "1",
                   "--output",
@@ -52,17 +50,17 @@ void replace(Words& arguments, const std::string& option, const std::string& val
   *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
 }
 
-Finished run_resumable(const std::string& output, const Words& more = {}) {
-  return test::run_headscope(resumable_arguments(output, more));
+/// For tests whose claim holds of any analysis: of correlation alone, on enough documents that the
+/// run has not ended when its first has been saved and a signal arrives.
+Words short_arguments(const std::string& output, const Words& more = {}) {
+  Words arguments = resumable_arguments(output, more);
+  replace(arguments, "--analyses", "correlation");
+  replace(arguments, "--max-documents", "30");
+  return arguments;
 }
 
-std::vector<std::string> read_names(const std::string& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    names.push_back(entry.path().filename().string());
-  }
-  std::ranges::sort(names);
-  return names;
+Finished run_resumable(const std::string& output, const Words& more = {}) {
+  return test::run_headscope_without_gnuplot(resumable_arguments(output, more));
 }
 
 /// Results of the uninterrupted run, computed once.
@@ -77,9 +75,16 @@ const Results& uninterrupted() {
   return results;
 }
 
+/// The program's call where gnuplot is not found, as in run_headscope_without_gnuplot.
+Words call_without_gnuplot(const Words& arguments) {
+  Words call = test::headscope_call(arguments);
+  call.insert(call.begin(), {"env", "PATH=/nonexistent"});
+  return call;
+}
+
 /// Starts a run and sends it a signal as soon as the file exists.
 Finished run_until(const std::string& file, int signal, const Words& arguments) {
-  Running running(test::headscope_call(arguments));
+  Running running(call_without_gnuplot(arguments));
   while (!fs::exists(file) && !running.has_ended()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -118,7 +123,7 @@ TEST(Resume, OfModelsOfAttentionAfterKillsGivesTheSameNumbersToTheLastBit) {
     return words;
   };
   const std::string whole = folder.file("whole"), output = folder.file("out");
-  const Finished expected = test::run_headscope(arguments(whole));
+  const Finished expected = test::run_headscope_without_gnuplot(arguments(whole));
   ASSERT_EQ(expected.exit_status, 0) << expected.err;
   for (int pass = 2; pass <= 4; ++pass) {
     const Finished killed =
@@ -126,7 +131,7 @@ TEST(Resume, OfModelsOfAttentionAfterKillsGivesTheSameNumbersToTheLastBit) {
     ASSERT_EQ(killed.exit_status, 128 + SIGKILL) << killed.err;
     ASSERT_FALSE(fs::exists(output + "/results.h5"));
   }
-  const Finished finished = test::run_headscope(arguments(output, {"--resume"}));
+  const Finished finished = test::run_headscope_without_gnuplot(arguments(output, {"--resume"}));
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   const Results results = read_results(output + "/results.h5");
   EXPECT_TRUE(results.group("score_model").has("joint_loss"));
@@ -142,7 +147,8 @@ TEST(Resume, AloneTakesTheOptionsOfTheRunAndInspectSaysSo) {
   EXPECT_THAT(seen.out, HasSubstr(output + ": unfinished run\n"));
   EXPECT_THAT(seen.out, testing::ContainsRegex("pass 2 of 4, (document [1-5] of 5|finished)\n"));
   EXPECT_THAT(seen.out, HasSubstr(" headscope run --output " + output + " --resume\n"));
-  const Finished finished = test::run_headscope({"run", "--output", output, "--resume"});
+  const Finished finished =
+      test::run_headscope_without_gnuplot({"run", "--output", output, "--resume"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_EQ(first_difference(read_results(output + "/results.h5"), uninterrupted()), "");
   const Finished again = test::run_headscope({"run", "--output", output, "--resume"});
@@ -175,8 +181,8 @@ class Signal : public testing::TestWithParam<int> {};
 TEST_P(Signal, SavesSaysHowToResumeAndExits) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out");
-  const Finished stopped = run_until(output + "/shards/1-of-1.pass-1.h5", GetParam(),
-                                     resumable_arguments(output, {"--quiet"}));
+  const Finished stopped =
+      run_until(saved_file(output, 1), GetParam(), short_arguments(output, {"--quiet"}));
   EXPECT_EQ(stopped.exit_status, 128 + GetParam());
   EXPECT_THAT(stopped.err, HasSubstr(GetParam() == SIGINT ? "headscope: SIGINT: saved after "
                                                           : "headscope: SIGTERM: saved after "));
@@ -185,9 +191,15 @@ TEST_P(Signal, SavesSaysHowToResumeAndExits) {
   EXPECT_EQ(std::count(stopped.err.begin(), stopped.err.end(), '\n'), 1);
   EXPECT_FALSE(fs::exists(output + "/results.h5"));
   if (GetParam() != SIGINT) return;  // what is saved is the same
-  const Finished finished = run_resumable(output, {"--quiet", "--resume"});
-  ASSERT_EQ(finished.exit_status, 0) << finished.err;
-  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), uninterrupted()), "");
+  const std::string whole = folder.file("whole");
+  for (const Words& arguments :
+       {short_arguments(output, {"--quiet", "--resume"}), short_arguments(whole)}) {
+    const Finished finished = test::run_headscope_without_gnuplot(arguments);
+    ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  }
+  EXPECT_EQ(
+      first_difference(read_results(output + "/results.h5"), read_results(whole + "/results.h5")),
+      "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Resume, Signal, testing::Values(SIGINT, SIGTERM));
@@ -202,13 +214,13 @@ TEST(Resume, ASignalInsideADocumentIsHeeded) {
   TokenIds tokens(config.n_ctx);
   for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<TokenId>(i * i % 300);
   test::write_token_corpus(folder.file("c.h5"), {tokens});
-  Running running(test::headscope_call({"run", "--model", folder.file("m.h5"), "--corpus",
+  Running running(call_without_gnuplot({"run", "--model", folder.file("m.h5"), "--corpus",
                                         folder.file("c.h5"), "--no-bos", "--analyses", "pruning",
                                         "--threads", "1", "--output", output}));
   while (!fs::exists(output + "/.lock") && !running.has_ended()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  std::this_thread::sleep_for(std::chrono::seconds(2));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
   const auto sent = std::chrono::steady_clock::now();
   running.send(SIGINT);
   const Finished stopped = running.wait();
@@ -241,7 +253,7 @@ TEST(Resume, RefusesWhatChangedAndNamesIt) {
               HasSubstr(begun + ": model SHA-256 is "));
   EXPECT_THAT(refused("--corpus", HEADSCOPE_TEST_DATA "/classification.conllu", {"--resume"}),
               HasSubstr(begun + ": corpus SHA-256 is "));
-  EXPECT_EQ(refused("--figures", "svg", {}),
+  EXPECT_EQ(refused("--bootstrap", "20", {}),
             "headscope: " + begun +
                 ": left by a run that was not finished; continue it with --resume, or "
                 "remove it to begin again\n");
@@ -250,15 +262,15 @@ TEST(Resume, RefusesWhatChangedAndNamesIt) {
 TEST(Resume, OnOtherThreadsNeedsAnOptionAndIsRecorded) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out");
-  run_until(saved_file(output, 1), SIGKILL, resumable_arguments(output));
-  Words arguments = resumable_arguments(output, {"--resume"});
+  run_until(saved_file(output, 1), SIGKILL, short_arguments(output));
+  Words arguments = short_arguments(output, {"--resume"});
   replace(arguments, "--threads", "2");
   const Finished refused = test::run_headscope(arguments);
   EXPECT_EQ(refused.exit_status, 1);
   EXPECT_THAT(refused.err,
               HasSubstr(", 2 threads in this run; other kernels, vectors or numbers of threads"));
   arguments.push_back("--mixed");
-  const Finished finished = test::run_headscope(arguments);
+  const Finished finished = test::run_headscope_without_gnuplot(arguments);
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   const auto arithmetic =
       std::get<std::string>(read_results(output + "/results.h5").attributes.at("arithmetic"));
@@ -275,7 +287,7 @@ TEST(Shards, DoNotWaitForAShardThatDied) {
   Words waiting = dying;
   replace(waiting, "--shard", "1/2");
   waiting.push_back("--wait");
-  const Finished finished = test::run_headscope(waiting);
+  const Finished finished = test::run_headscope_without_gnuplot(waiting);
   EXPECT_EQ(finished.exit_status, 1);
   EXPECT_THAT(
       finished.err,
@@ -302,9 +314,7 @@ TEST(OutputFolder, IsLockedWhileARunWritesIt) {
   for (const auto& left : fs::directory_iterator(output)) {
     EXPECT_EQ(left.path().filename(), "engines.json");
   }
-  Words short_run = resumable_arguments(output);
-  replace(short_run, "--analyses", "correlation");
-  EXPECT_EQ(test::run_headscope(short_run).exit_status, 0);
+  EXPECT_EQ(test::run_headscope_without_gnuplot(short_arguments(output)).exit_status, 0);
   EXPECT_FALSE(fs::exists(output + "/.lock"));
 }
 
@@ -312,9 +322,11 @@ TEST(OutputFolder, IsLockedByEachShardForItself) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out");
   const OutputLock lock(output + "/shards", "1-of-2.lock");
-  EXPECT_EQ(run_resumable(output, {"--shard", "2/2"}).exit_status, 0);
-  EXPECT_THAT(run_resumable(output, {"--shard", "1/2"}).err,
-              HasSubstr("/shards: is being written by "));
+  const auto run_shard = [&](const char* shard) {
+    return test::run_headscope_without_gnuplot(short_arguments(output, {"--shard", shard}));
+  };
+  EXPECT_EQ(run_shard("2/2").exit_status, 0);
+  EXPECT_THAT(run_shard("1/2").err, HasSubstr("/shards: is being written by "));
 }
 
 TEST(OutputFolder, LockOverwritesNoFileOfTheUser) {
@@ -351,26 +363,25 @@ TEST(OutputFolder, KeepsAReportThatIsNotOfARun) {
 }
 
 TEST(OutputFolder, KeepsTheTablesOfTheUser) {
-  const TemporaryDirectory folder;
+  const TemporaryDirectory folder, tables;
   const std::string output = folder.file("out"), own = output + "/tables/parameters.mine.csv";
-  const Words run{"run",        "--model",    HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
-                  "--analyses", "parameters", "--nulls",
-                  "1",          "--figures",  "svg",
-                  "--quiet",    "--output",   output};
   fs::create_directories(output);
-  fs::create_directory(folder.file("linked"));
-  fs::create_directory_symlink("../linked", output + "/tables");
+  fs::create_directory_symlink(fs::relative(tables.path(), output), output + "/tables");
   test::write_file(own, "mine");
-  ASSERT_EQ(test::run_headscope(run).exit_status, 0);
-  const std::vector<std::string> first = read_names(output + "/tables");
+  ASSERT_EQ(test::run_headscope_without_gnuplot(
+                {"run", "--model", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", "--analyses",
+                 "parameters", "--nulls", "1", "--quiet", "--output", output})
+                .exit_status,
+            0);
+  const std::vector<std::string> first = tables.files();
   EXPECT_GT(first.size(), 3U);
   test::write_file(
       output + "/tables/headscope-tables.txt",
       test::read_file(output + "/tables/headscope-tables.txt") + "parameters.old.csv\n");
   test::write_file(output + "/tables/parameters.old.csv", "of an earlier run");
-  ASSERT_EQ(test::run_headscope({"report", output, "--figures", "svg"}).exit_status, 0);
+  ASSERT_EQ(test::run_headscope_without_gnuplot({"report", output}).exit_status, 0);
   EXPECT_EQ(test::read_file(own), "mine");
-  EXPECT_EQ(read_names(output + "/tables"), first);
+  EXPECT_EQ(tables.files(), first);
 }
 
 TEST(OutputFolder, IsCheckedBeforeTheWork) {

@@ -11,6 +11,7 @@
 #include "results/statistics_file.hpp"
 #include "run/engine_record.hpp"
 #include "run_setup.hpp"
+#include "support/message_of.hpp"
 
 namespace headscope {
 namespace {
@@ -30,21 +31,42 @@ Words shard_arguments(const std::string& output, const Words& more = {}) {
       {"--js-queries", "9"},       {"--threads", "1"},
       {"--output", output},        {"--tasks", task_file},
       {"--task-pairs", "12"},      {"--engine", "float32"},
-      {"--paths-pairs", "8"},      {"--paths-repeated", "8"}};
+      {"--paths-pairs", "8"},      {"--paths-repeated", "8"},
+      {"--paths-exact", "5"},      {"--explain-documents", "1"},
+      {"--score-queries", "60"},   {"--score-effect-documents", "1"}};
   for (std::size_t i = 0; i + 1 < more.size(); i += 2) options[more[i]] = more[i + 1];
   Words arguments{"--quiet"};
   for (const auto& [name, value] : options) arguments.insert(arguments.end(), {name, value});
   return arguments;
 }
 
-/// Runs every analysis in one process.
-std::optional<Results> run_shard(const std::string& output, const Words& more = {}) {
+/// Prepares every analysis in one process. @param use  called with the prepared run.
+template <typename Use>
+auto with_run(const std::string& output, const Words& more, const Use& use) {
   RunOptions options;
   EXPECT_TRUE(parse_options("run", shard_arguments(output, more), options.table));
   RunSetup setup(options);
   setup.keep_engines();
-  Progress quiet(true);
-  return ShardRun(setup.input(), options.run_files()).results(quiet);
+  ShardRun run(setup.input(), options.run_files());
+  return use(run);
+}
+
+/// Runs every analysis in one process.
+std::optional<Results> run_shard(const std::string& output, const Words& more = {}) {
+  return with_run(output, more, [](ShardRun& run) {
+    Progress quiet(true);
+    return run.results(quiet);
+  });
+}
+
+/// Runs the passes of a shard that need no unfinished pass of another shard.
+/// @return has the shard finished its last pass?
+bool finish_shard(const std::string& output, const Words& more) {
+  return with_run(output, more, [](ShardRun& run) {
+    Progress quiet(true);
+    run.results(quiet);
+    return run.is_finished();
+  });
 }
 
 /// Of every analysis, and ten controls.
@@ -59,21 +81,19 @@ Words pass_files(const std::string& output) {
   return paths;
 }
 
-/// Runs all shards until nothing is left to do; the order changes from pass to pass.
+/// Runs all shards until all are finished; the order changes from round to round.
 void run_shards(const std::string& output, int n_shard, const Words& more = {}) {
-  std::size_t n_file = 0, n_file_before = 0;
-  int round = 0;
-  do {
+  int n_finished = 0;
+  for (int round = 0; n_finished < n_shard && round <= n_all_passes; ++round) {
+    n_finished = 0;
     for (int i = 0; i < n_shard; ++i) {
       Words arguments = more;
       arguments.insert(arguments.end(), {"--shard", std::to_string((i + round) % n_shard + 1) +
                                                         "/" + std::to_string(n_shard)});
-      run_shard(output, arguments);
+      if (finish_shard(output, arguments)) ++n_finished;
     }
-    n_file_before = n_file;
-    n_file = pass_files(output).size();
-    ++round;
-  } while (n_file > n_file_before);
+  }
+  ASSERT_EQ(n_finished, n_shard);
 }
 
 Results merge(const Words& shards, bool mixed = false) {
@@ -87,12 +107,7 @@ Results merge(const Words& shards, bool mixed = false) {
 }
 
 std::string error_of_merging(const Words& shards) {
-  try {
-    merge(shards);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::message_of([&] { merge(shards); });
 }
 
 /// Results of the run without shards, computed once.
@@ -127,9 +142,8 @@ TEST(Shards, PermutedScoreIsReachedByFewHeadsOfModelsWithPermutedWeights) {
     const std::string path = folder.file("permuted.h5");
     const std::uint64_t seed = CounterRandom(0, std::uint64_t{1} << 62).value(number - 1);
     save_model(permuted_model(model, seed), path);
-    const Results permuted =
-        *run_shard(folder.file(std::to_string(number)),
-                   {"--model", path, "--analyses", "classification", "--explain-documents", "1"});
+    const Results permuted = *run_shard(folder.file(std::to_string(number)),
+                                        {"--model", path, "--analyses", "classification"});
     const Array& effects = permuted.group("classification").values("copy_effect");
     pooled.insert(pooled.end(), effects.values.begin(), effects.values.end());
   }
@@ -218,16 +232,65 @@ TEST_P(ShardCount, DoesNotChangeABitOfAnyAnalysis) {
 INSTANTIATE_TEST_SUITE_P(Shards, ShardCount, testing::Values(2));
 INSTANTIATE_TEST_SUITE_P(Thorough, ShardCount, testing::Values(3, 7));
 
-TEST(Shards, OfLowPrecisionDoNotChangeABitEither) {
-  // Engines are named: of two folders each has its own trial, which may choose otherwise.
-  for (const auto& [precision, engine] : {std::pair{"high", "int16"}, std::pair{"fast", "int16"}}) {
-    const TemporaryDirectory folder;
-    const Words more{"--analyses", "pruning", "--precision", precision, "--engine", engine};
-    const Results single = *run_shard(folder.file("whole"), more);
-    run_shards(folder.file("shards"), 3, more);
-    EXPECT_EQ(first_difference(merge(pass_files(folder.file("shards"))), single), "")
-        << precision << " by " << engine;
+class LowPrecisionShards : public testing::TestWithParam<const char*> {};
+
+TEST_P(LowPrecisionShards, DoNotChangeABitEither) {
+  const TemporaryDirectory folder;
+  const Words more{"--analyses", "pruning", "--precision", GetParam(), "--engine", "int16"};
+  const Results single = *run_shard(folder.file("whole"), more);
+  run_shards(folder.file("shards"), 2, more);
+  EXPECT_EQ(first_difference(merge(pass_files(folder.file("shards"))), single), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, LowPrecisionShards, testing::Values("fast"));
+INSTANTIATE_TEST_SUITE_P(Thorough, LowPrecisionShards, testing::Values("high"));
+
+/// Has the group a variable with an interval that is not NaN?
+bool has_finite_interval(const ResultsGroup& group) {
+  return std::ranges::any_of(group.variables, [](const Variable& variable) {
+    return variable.interval && std::ranges::any_of(variable.interval->low.values,
+                                                    [](double low) { return std::isfinite(low); });
+  });
+}
+
+// With fewer than least_documents, intervals are NaN in both runs: no error would show in them.
+TEST(Shards, OfEnoughDocumentsForIntervalsDoNotChangeThem) {
+  const TemporaryDirectory folder;
+  const std::string model = folder.file("model.h5");
+  save_model(random_model(test::config_of({.n_layer = 2,
+                                           .n_head = 2,
+                                           .d_model = 16,
+                                           .d_mlp = 32,
+                                           .n_ctx = 192,
+                                           .d_vocab = 2560}),
+                          1),
+             model);
+  const Words more{"--model",
+                   model,
+                   "--tokenizer",
+                   HEADSCOPE_PROJECT_DIR "/data/tokenizer",
+                   "--corpus",
+                   HEADSCOPE_SHORT_STORIES,
+                   "--tasks",
+                   HEADSCOPE_PROJECT_DIR "/data/tasks.jsonl",
+                   "--analyses",
+                   "correlation,pruning,tasks",
+                   "--max-documents",
+                   "24",
+                   "--prune-documents",
+                   "24",
+                   "--ablate-documents",
+                   "21",
+                   "--task-pairs",
+                   "24",
+                   "--bootstrap",
+                   "40"};
+  const Results single = *run_shard(folder.file("whole"), more);
+  for (const char* const analysis : {"correlation", "pruning", "tasks"}) {
+    EXPECT_TRUE(has_finite_interval(single.group(analysis))) << analysis;
   }
+  run_shards(folder.file("shards"), 2, more);
+  EXPECT_EQ(first_difference(merge({folder.file("shards")}), single), "");
 }
 
 /// Two shards of an analysis with one pass.
@@ -296,13 +359,9 @@ TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {
   RunOptions options;
   options.restore(table.label().options, table.first_path());
   const RunSetup setup(options);
-  try {
-    Progress quiet(true);
-    merge_shards(setup.input(), table, quiet);
-    FAIL();
-  } catch (const DataError& error) {
-    EXPECT_EQ(error.what(), changing + ": expected pass 1 of shard 2, got pass 1 of shard 1");
-  }
+  Progress quiet(true);
+  EXPECT_EQ(test::message_of<DataError>([&] { merge_shards(setup.input(), table, quiet); }),
+            changing + ": expected pass 1 of shard 2, got pass 1 of shard 1");
 }
 
 TEST_F(MergeRefusal, NamesTheShardMadeWithOtherThreadsUnlessMixingIsAllowed) {
@@ -329,7 +388,8 @@ TEST_F(MergeRefusal, NamesTheShardMadeWithAnotherKernel) {
   const std::string output = folder_->file("j");
   const auto call = [&](const char* kernel, const Words& arguments) {
     Words words = test::headscope_call(arguments);
-    words.insert(words.begin(), {"env", std::string("OPENBLAS_CORETYPE=") + kernel});
+    words.insert(words.begin(),
+                 {"env", std::string("OPENBLAS_CORETYPE=") + kernel, "PATH=/nonexistent"});
     return test::run_program(words);
   };
   const auto run_part = [&](const char* kernel, const char* part) {
@@ -339,7 +399,7 @@ TEST_F(MergeRefusal, NamesTheShardMadeWithAnotherKernel) {
   };
   run_part("Prescott", "1/2");
   run_part("Nehalem", "2/2");
-  const Words merging{"merge", output, "--output", output, "--figures", "svg"};
+  const Words merging{"merge", output, "--output", output};
   const test::Finished refused = call("Prescott", merging);
   EXPECT_EQ(refused.exit_status, 1);
   EXPECT_THAT(refused.err, AllOf(HasSubstr(shard("j", 2) + ": the arithmetic is OpenBLAS "),
@@ -420,7 +480,7 @@ TEST(ShardsFromTheCommandLine, StopOrWaitForOneAnotherAndMerge) {
               HasSubstr("shard 2 of 2 is finished; when all are: headscope merge " + output +
                         "/shards --output DIR\n"));
   const test::Finished merged =
-      test::run_headscope({"merge", output, "--output", output, "--figures", "svg"});
+      test::run_headscope_without_gnuplot({"merge", output, "--output", output});
   ASSERT_EQ(merged.exit_status, 0) << merged.err;
   const Results single = *run_shard(folder.file("single"), analyses);
   EXPECT_EQ(first_difference(read_results(output + "/results.h5"), single), "");

@@ -115,11 +115,13 @@ TEST(Surroundings, ARunSaysItsThreads) {
   const TemporaryDirectory folder;
   Words arguments = weights_run(folder.file("out"));
   std::erase(arguments, "--quiet");
-  EXPECT_THAT(run_after("export OMP_NUM_THREADS=1", arguments).err,
+  EXPECT_THAT(run_after("export PATH=/nonexistent OMP_NUM_THREADS=1", arguments).err,
               HasSubstr("headscope: 1 thread: OMP_NUM_THREADS\n"));
   arguments.push_back("--force");
-  EXPECT_THAT(run_after("unset OMP_NUM_THREADS; export OMP_THREAD_LIMIT=1", arguments).err,
-              HasSubstr("headscope: 1 thread: "));
+  EXPECT_THAT(
+      run_after("unset OMP_NUM_THREADS; export PATH=/nonexistent OMP_THREAD_LIMIT=1", arguments)
+          .err,
+      HasSubstr("headscope: 1 thread: "));
 }
 
 void write_below(const fs::path& file, const std::string& text) {
