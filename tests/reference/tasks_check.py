@@ -70,7 +70,7 @@ def check_task(model, pairs, group, place):
     ablated = [[pair.values(head) for pair in pairs] for head in heads]
     change = np.array([[logit - before for (logit, _), (before, _) in zip(of_head, whole)] for of_head in ablated]).T
     compare("direct effect", direct.mean(0), group["direct_effect"][place].ravel(), TOLERANCE)
-    compare("self-repair", (direct + change).mean(0), group["self_repair"][place].ravel(), TOLERANCE)
+    compare("self-repair", (direct + change).mean(0), group["self_repair"][place].ravel(), TOLERANCE, finite=1)
     got = group["backup_change"][place]
     repaired = [unit for unit in range(len(heads)) if np.isfinite(got[unit]).any()]
     expected, p = np.full(got.shape, np.nan), np.full(got.shape, np.nan)

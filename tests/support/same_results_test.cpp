@@ -19,8 +19,7 @@ std::string difference_after(const Change& change) {
 
 TEST(FirstDifference, IsNoneOfEqualResults) {
   EXPECT_EQ(first_difference(results_sample(), results_sample()), "");
-  EXPECT_EQ(difference_after([](Results& results) { results.attributes["date"] = "another"; }),
-            "");
+  EXPECT_EQ(difference_after([](Results& results) { results.attributes["date"] = "another"; }), "");
 }
 
 TEST(FirstDifference, NamesWhatDiffers) {
