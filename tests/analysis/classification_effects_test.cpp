@@ -14,6 +14,7 @@
 #include "headscope/tokenizer.hpp"
 #include "significance.hpp"
 #include "support/passes.hpp"
+#include "support/planted.hpp"
 #include "support/random_weights.hpp"
 #include "support/tolerance.hpp"
 
@@ -246,16 +247,12 @@ TEST(EffectTest, OfOneDocumentIsMissing) {
 
 /// What classification finds of a model on the first stories.
 ResultsGroup classified(const Model& model, std::uint64_t n_classified) {
-  const Model planted = load_model(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5");
-  const Tokenizer tokenizer(*planted.tokenizer_vocab, *planted.tokenizer_merges, "planted");
-  CorpusOptions options;
-  options.max_tokens = model.config.n_ctx;
-  options.max_documents = n_classified;
-  const Corpus corpus({HEADSCOPE_PROJECT_DIR "/data/stories.conllu"}, &tokenizer, options);
+  const test::PlantedStories planted(n_classified);
   AnalysisSettings settings;
   settings.n_bootstrap = 20;
+  settings.options<ClassificationOptions>().n_explain = 1;  // labels are not looked at
   const RegisteredAnalysis analysis = classification_analysis();
-  return test::Passes(analysis, {model, &corpus, settings}).results_of_all().front();
+  return test::Passes(analysis, {model, &planted.corpus, settings}).results_of_all().front();
 }
 
 double of_type(const ResultsGroup& group, const std::string& type, Index layer, Index head) {
@@ -289,8 +286,7 @@ TEST(CopyingTypes, UntrainedModelsOfThreeShapesReachNeitherThreshold) {
 }
 
 TEST(CopyingTypes, ThePlantedInductionHeadCopiesAndTheHeadThatTakesItsTokenOutSuppresses) {
-  const ResultsGroup group =
-      classified(load_model(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5"), 24);
+  const ResultsGroup group = classified(test::planted_model(), 24);
   for (Index layer = 0; layer < 2; ++layer) {
     for (Index head = 0; head < 4; ++head) {
       const bool copies = layer == 1 && head == 0, takes_out = layer == 1 && head == 2;

@@ -12,6 +12,7 @@
 #include "induction.hpp"
 #include "scores/tokens.hpp"
 #include "support/passes.hpp"
+#include "support/planted.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/token_corpus.hpp"
 
@@ -114,7 +115,7 @@ constexpr Index n_repetition = 24;
 class PlantedLabels : public testing::Test {
  protected:
   PlantedLabels()
-      : model_(load_model(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5")),
+      : model_(test::planted_model()),
         documents_(induction_sequences(
             model_.config.d_vocab, induction_first_token(model_, nullptr), 50, n_repetition, 9)) {}
 
@@ -126,7 +127,7 @@ class PlantedLabels : public testing::Test {
   ResultsGroup classify() const {
     const test::TemporaryDirectory folder;
     test::write_token_corpus(folder.file("tokens.h5"), documents_);
-    const Tokenizer tokenizer(*model_.tokenizer_vocab, *model_.tokenizer_merges, "planted");
+    const Tokenizer tokenizer = test::tokenizer_in(model_);
     CorpusOptions options;
     options.prepend_bos = false;
     options.max_tokens = 256;

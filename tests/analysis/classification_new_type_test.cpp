@@ -8,9 +8,9 @@
 #include "classification/types/registry.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/model.hpp"
-#include "headscope/tokenizer.hpp"
 #include "report/report_heads.hpp"
 #include "support/passes.hpp"
+#include "support/planted.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -59,18 +59,14 @@ class Listener : public CorpusAnalysis {
 class NewType : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const Model model = load_model(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5");
-    const Tokenizer tokenizer(*model.tokenizer_vocab, *model.tokenizer_merges, "planted");
-    CorpusOptions options;
-    options.max_tokens = 256;
-    options.max_documents = 24;
-    const Corpus corpus({HEADSCOPE_PROJECT_DIR "/data/stories.conllu"}, &tokenizer, options);
+    const test::PlantedStories planted(24);
     AnalysisSettings settings;
     settings.n_bootstrap = 50;
     HeadTypeList types = head_type_list();
     types.push_back(toy_type());
     const RegisteredAnalysis analysis = classification_analysis(types);
-    results_.groups = test::Passes(analysis, {model, &corpus, settings}).results_of_all();
+    results_.groups =
+        test::Passes(analysis, {planted.model, &planted.corpus, settings}).results_of_all();
   }
 
   const ResultsGroup& group() const { return results_.group("classification"); }
@@ -132,12 +128,11 @@ TEST_F(NewType, IsDrawn) {
 }
 
 TEST(TypeCounts, OfManyLayersAreAMap) {
-  const Model planted = load_model(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5");
-  const Tokenizer tokenizer(*planted.tokenizer_vocab, *planted.tokenizer_merges, "planted");
+  const test::PlantedStories planted(2, 64);
   ModelConfig config = test::tiny_config();
   config.n_layer = 13;
   config.d_model = 64;
-  config.d_vocab = planted.config.d_vocab;
+  config.d_vocab = planted.model.config.d_vocab;
   config.n_ctx = 64;
   Model model = random_model(config, 1);
   for (LayerWeights& layer : model.layers) {  // heads look at their own token
@@ -145,12 +140,9 @@ TEST(TypeCounts, OfManyLayersAreAMap) {
       layer.W_QKV(i, i) = layer.W_QKV(config.d_model + i, i) = 5;
     }
   }
-  CorpusOptions options;
-  options.max_tokens = 64;
-  options.max_documents = 2;
-  const Corpus corpus({HEADSCOPE_PROJECT_DIR "/data/stories.conllu"}, &tokenizer, options);
   Results results;
-  results.groups = test::Passes(classification_analysis(), {model, &corpus, {}}).results_of_all();
+  results.groups =
+      test::Passes(classification_analysis(), {model, &planted.corpus, {}}).results_of_all();
   const std::vector<Figure> figures = classification_figures(results);
   const auto counts = std::ranges::find(figures, "voita2019_head_types", &Figure::name);
   ASSERT_NE(counts, figures.end());
@@ -179,11 +171,7 @@ TEST(HeadTypeList, EveryTypeHasItsWordsAndSaysWhatItCannotTest) {
 }
 
 TEST(HeadFeatures, AreToldToTheOtherAnalysesOnceTypesAreKnown) {
-  const Model model = load_model(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5");
-  const Tokenizer tokenizer(*model.tokenizer_vocab, *model.tokenizer_merges, "planted");
-  CorpusOptions options;
-  options.max_documents = 6;
-  const Corpus corpus({HEADSCOPE_PROJECT_DIR "/data/stories.conllu"}, &tokenizer, options);
+  const test::PlantedStories planted(6);
   AnalysisSettings settings;
   settings.n_bootstrap = 20;
   std::vector<HeadTexts> heard;
@@ -192,7 +180,7 @@ TEST(HeadFeatures, AreToldToTheOtherAnalysesOnceTypesAreKnown) {
   listener.info.name = "listener";
   listener.info.passes = {"a", "b", "c", "d"};
   listener.make = [&](const AnalysisContext&) { return std::make_unique<Listener>(heard); };
-  const AnalysisContext context{model, &corpus, settings};
+  const AnalysisContext context{planted.model, &planted.corpus, settings};
   ModelRun run({&classification, &listener}, context);
   for (const Pass& pass :
        plan_passes({.context = context, .analyses = {&classification, &listener}})) {
@@ -204,7 +192,7 @@ TEST(HeadFeatures, AreToldToTheOtherAnalysesOnceTypesAreKnown) {
   EXPECT_TRUE(heard[0].empty() && heard[1].empty()) << "types are not known yet";
   for (const std::size_t pass : {2, 3, 4}) {
     const std::vector<std::string>& features = heard[pass].at("label_features");
-    ASSERT_EQ(features.size(), model.config.n_layer * model.config.n_head);
+    ASSERT_EQ(features.size(), planted.model.config.n_layer * planted.model.config.n_head);
     EXPECT_THAT(features[0], HasSubstr("offset_1")) << "L0H0 is positional";
   }
 }

@@ -179,10 +179,10 @@ class CorrelationAnalysis : public testing::Test {
     std::vector<TokenIds> documents;
     for (std::size_t d = 0; d < 3; ++d) documents.push_back(test::golden_tokens(golden_path(), d));
     test::write_token_corpus(directory_->file("corpus.h5"), documents);
-    const test::Finished finished = test::run_headscope(
+    const test::Finished finished = test::run_headscope_without_gnuplot(
         {"run", "--model", std::string(HEADSCOPE_TEST_DATA) + "/tiny_safetensors/model.safetensors",
          "--corpus", directory_->file("corpus.h5"), "--no-bos", "--analyses", "correlation",
-         "--control", "random", "--output", directory_->file("out"), "--figures", "svg"});
+         "--control", "random", "--output", directory_->file("out")});
     ASSERT_EQ(finished.exit_status, 0) << finished.err;
     results_ = new Results(read_results(directory_->file("out/results.h5")));
   }
@@ -287,10 +287,10 @@ TEST_F(CorrelationAnalysis, AcrossLayersContainsEachLayersMatrix) {
 }
 
 TEST_F(CorrelationAnalysis, CosinesAcrossLayersCanBeLeftOut) {
-  const test::Finished finished = test::run_headscope(
+  const test::Finished finished = test::run_headscope_without_gnuplot(
       {"run", "--model", std::string(HEADSCOPE_TEST_DATA) + "/tiny_safetensors/model.safetensors",
        "--corpus", directory_->file("corpus.h5"), "--no-bos", "--analyses", "correlation",
-       "--no-cosine-all", "--output", directory_->file("within"), "--figures", "svg"});
+       "--no-cosine-all", "--output", directory_->file("within")});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   const Results results = read_results(directory_->file("within/results.h5"));
   const ResultsGroup& within = results.group("correlation");

@@ -155,15 +155,13 @@ Results run_of_planted_model(const std::string& out, const std::vector<std::stri
                                 "60",
                                 "--paths-exact",
                                 "5",
-                                "--figures",
-                                "svg",
                                 "--engine",  // a trial in each folder need not choose the same
                                 "float32",
                                 "--quiet",
                                 "--output",
                                 out};
   call.insert(call.end(), more.begin(), more.end());
-  const test::Finished run = test::run_headscope(call);
+  const test::Finished run = test::run_headscope_without_gnuplot(call);
   EXPECT_EQ(run.exit_status, 0) << run.err;
   return read_results(out + "/results.h5");
 }

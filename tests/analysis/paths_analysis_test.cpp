@@ -606,10 +606,9 @@ TEST_P(PathsAgainstNumPy, AgreesOnCopiesOfWhatFollowedBefore) {
   }
   test::write_file(tasks, lines);
   const std::string model = project_data + "planted-model.h5";
-  const test::Finished run = test::run_headscope(
-      {"run",      "--model",          model,      "--tasks",       tasks, "--analyses",
-       "paths",    "--paths-ablation", GetParam(), "--paths-exact", "10",  "--paths-pairs",
-       "0",        "--paths-repeated", "0",        "--figures",     "svg", "--quiet",
+  const test::Finished run = test::run_headscope_without_gnuplot(
+      {"run", "--model", model, "--tasks", tasks, "--analyses", "paths", "--paths-ablation",
+       GetParam(), "--paths-exact", "10", "--paths-pairs", "0", "--paths-repeated", "0", "--quiet",
        "--output", folder.file("out")});
   ASSERT_EQ(run.exit_status, 0) << run.err;
   EXPECT_EQ(
@@ -729,26 +728,10 @@ TEST(PathsComposition, NamesAndDrawsOnlyTasksThatTheModelIsShownToDo) {
 
 TEST(PathsAnalysis, EdgesThatLeaveAHeadAddUpToItsFirstOrderEffectInTasks) {
   const TemporaryDirectory folder;
-  const test::Finished finished = test::run_headscope({"run",
-                                                       "--tasks",
-                                                       HEADSCOPE_TEST_DATA "/two_tasks.jsonl",
-                                                       "--task-pairs",
-                                                       "6",
-                                                       "--analyses",
-                                                       "tasks,paths",
-                                                       "--paths-ablation",
-                                                       "zero",
-                                                       "--paths-exact",
-                                                       "1",
-                                                       "--paths-repeated",
-                                                       "0",
-                                                       "--bootstrap",
-                                                       "0",
-                                                       "--figures",
-                                                       "svg",
-                                                       "--quiet",
-                                                       "--output",
-                                                       folder.file("out")});
+  const test::Finished finished = test::run_headscope_without_gnuplot(
+      {"run", "--tasks", HEADSCOPE_TEST_DATA "/two_tasks.jsonl", "--task-pairs", "6", "--analyses",
+       "tasks,paths", "--paths-ablation", "zero", "--paths-exact", "1", "--paths-repeated", "0",
+       "--bootstrap", "0", "--quiet", "--output", folder.file("out")});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   const Results results = read_results(folder.file("out/results.h5"));
   const Array whole = results.group("tasks").variable("margin_change_first_order").values,

@@ -632,27 +632,10 @@ TEST_P(PruningAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
     documents.push_back(test::Normal(n_token).tokens(n_token % 7 + 2, 61));
   }
   test::write_token_corpus(folder.file("corpus.h5"), documents);
-  const test::Finished run = test::run_headscope({"run",
-                                                  "--model",
-                                                  model,
-                                                  "--corpus",
-                                                  folder.file("corpus.h5"),
-                                                  "--no-bos",
-                                                  "--analyses",
-                                                  "pruning",
-                                                  "--bootstrap",
-                                                  "40",
-                                                  "--prune-documents",
-                                                  "24",
-                                                  "--ablate-documents",
-                                                  GetParam(),
-                                                  "--seed",
-                                                  "3",
-                                                  "--figures",
-                                                  "svg",
-                                                  "--quiet",
-                                                  "--output",
-                                                  folder.path()});
+  const test::Finished run = test::run_headscope_without_gnuplot(
+      {"run", "--model", model, "--corpus", folder.file("corpus.h5"), "--no-bos", "--analyses",
+       "pruning", "--bootstrap", "40", "--prune-documents", "24", "--ablate-documents", GetParam(),
+       "--seed", "3", "--quiet", "--output", folder.path()});
   ASSERT_EQ(run.exit_status, 0) << run.err;
   test::run_reference("pruning_check.py", {folder.file("results.h5"), model,
                                            folder.file("corpus.h5"), "40", "24", GetParam()});

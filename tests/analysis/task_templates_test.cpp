@@ -12,6 +12,7 @@
 #include "support/shared_data.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/word_tokenizer.hpp"
 #include "tasks/templates/template.hpp"
 
 namespace headscope {
@@ -24,20 +25,49 @@ using testing::Le;
 
 constexpr std::uint64_t n_pair_made = 300;
 
-/// Tests of the definitions, with the tokenizer of GPT-2.
+/// Words of every template that begin with a space, the beginnings of years, and numbers of two
+/// digits.
+std::vector<std::string> words_of_templates() {
+  std::vector<std::string> texts;
+  for (int century = 11; century <= 17; ++century) texts.push_back(" " + std::to_string(century));
+  for (const std::string word :
+       {"Mary",  "Anna",   "Sarah",  "Emily", "John",   "Tom",     "James",   "Michael", "store",
+        "park",  "school", "market", "drink", "book",   "ring",    "letter",  "war",     "siege",
+        "trial", "voyage", "she",    "he",    "friend", "teacher", "doctor",  "singer",  "good",
+        "great", "kind",   "nice",   "fine",  "clever", "Army",    "Bank",    "City",    "Day",
+        "Earth", "Fire",   "Gold",   "House", "boy",    "boys",    "girl",    "girls",   "king",
+        "kings", "bird",   "birds",  "table", "tables", "garden",  "gardens", "river",   "rivers",
+        "wall",  "walls",  "is",     "are",   "was",    "were",    "has",     "have"}) {
+    texts.push_back(" " + word);
+  }
+  for (char tens = '0'; tens <= '9'; ++tens) {
+    for (char ones = '0'; ones <= '9'; ++ones) texts.push_back({tens, ones});
+  }
+  return texts;
+}
+
+void expect_pairs_with_continuations_of_one_token(const Tokenizer& tokenizer) {
+  const auto n_token = [&](const std::string& text) { return tokenizer.encode(text).ids.size(); };
+  for (const TaskTemplate& task : task_templates()) {
+    const std::vector<TemplatePair> made = template_pairs(task, tokenizer, {.n_pair = n_pair_made});
+    EXPECT_EQ(std::set<TemplatePair>(made.begin(), made.end()).size(), n_pair_made) << task.name;
+    for (const TemplatePair& pair : made) {
+      EXPECT_EQ(n_token(pair.good), 1U) << task.name << pair.good;
+      EXPECT_EQ(n_token(pair.bad), 1U) << task.name << pair.bad;
+      EXPECT_NE(pair.good, pair.bad);
+      EXPECT_EQ(pair.prefix.find_first_of("{}"), std::string::npos) << pair.prefix;
+    }
+  }
+}
+
+/// Tests of the definitions, with a tokenizer of some of their words.
 class TaskTemplates : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(test::shared_data + "/tokenizer")) {
-      GTEST_SKIP() << "needs ../shared/data";
-    }
-    tokenizer_.emplace(Tokenizer::from_directory(test::shared_data + "/tokenizer"));
-  }
   std::vector<TemplatePair> pairs(const std::string& name, std::uint64_t seed = 0) const {
-    return template_pairs(task_template(name), *tokenizer_, {.n_pair = n_pair_made, .seed = seed});
+    return template_pairs(task_template(name), tokenizer_, {.n_pair = n_pair_made, .seed = seed});
   }
-  std::size_t n_token(const std::string& text) const { return tokenizer_->encode(text).ids.size(); }
-  std::optional<Tokenizer> tokenizer_;
+  std::size_t n_token(const std::string& text) const { return tokenizer_.encode(text).ids.size(); }
+  const Tokenizer tokenizer_ = Tokenizer(test::word_tokenizer_files(words_of_templates()));
 };
 
 /// How often a text occurs as a whole word.
@@ -53,16 +83,15 @@ auto about_half() {
 }
 
 TEST_F(TaskTemplates, PairsAreDifferentAndTheirContinuationsOneTokenEach) {
-  for (const TaskTemplate& task : task_templates()) {
-    const std::vector<TemplatePair> made = pairs(task.name);
-    EXPECT_EQ(std::set<TemplatePair>(made.begin(), made.end()).size(), n_pair_made) << task.name;
-    for (const TemplatePair& pair : made) {
-      EXPECT_EQ(n_token(pair.good), 1U) << task.name << pair.good;
-      EXPECT_EQ(n_token(pair.bad), 1U) << task.name << pair.bad;
-      EXPECT_NE(pair.good, pair.bad);
-      EXPECT_EQ(pair.prefix.find_first_of("{}"), std::string::npos) << pair.prefix;
-    }
+  expect_pairs_with_continuations_of_one_token(tokenizer_);
+}
+
+TEST(TaskTemplate, PairsForTheTokenizerOfGpt2AreDifferentAndTheirContinuationsOneTokenEach) {
+  if (!std::filesystem::exists(test::shared_data + "/tokenizer")) {
+    GTEST_SKIP() << "needs ../shared/data";
   }
+  expect_pairs_with_continuations_of_one_token(
+      Tokenizer::from_directory(test::shared_data + "/tokenizer"));
 }
 
 TEST_F(TaskTemplates, TheSeedDecides) {
@@ -145,7 +174,7 @@ TEST_F(TaskTemplates, SubjectAndVerbAgreeAcrossAnAttractorOfTheOtherNumber) {
 TEST_F(TaskTemplates, PairsOfOneLengthHaveTheSameNumberOfTokens) {
   for (const TaskTemplate& task : task_templates()) {
     const std::vector<TemplatePair> made =
-        template_pairs(task, *tokenizer_, {.n_pair = 100, .one_length = true});
+        template_pairs(task, tokenizer_, {.n_pair = 100, .one_length = true});
     EXPECT_EQ(std::set<TemplatePair>(made.begin(), made.end()).size(), 100U) << task.name;
     const std::size_t length = n_token(made.front().prefix + made.front().good);
     for (const TemplatePair& pair : made) {
@@ -156,11 +185,15 @@ TEST_F(TaskTemplates, PairsOfOneLengthHaveTheSameNumberOfTokens) {
 }
 
 TEST(TaskTemplate, TokenizersThatWriteDigitsApartGetTens) {
-  const std::string folder = test::shared_data + "/models/smollm2-135m";
-  if (!std::filesystem::exists(folder + "/tokenizer.json")) {
-    GTEST_SKIP() << "needs a tokenizer of digits in ../shared/data";
-  }
-  const Tokenizer tokenizer = Tokenizer::from_directory(folder);
+  // The rules of SmolLM2's tokenizer for words of the templates.
+  TokenizerFiles files =
+      read_tokenizer_files(HEADSCOPE_TEST_DATA "/tokenizer_families/smollm2.json");
+  const TokenizerFiles words = test::word_tokenizer_files(words_of_templates());
+  files.vocab_json = words.vocab_json;
+  files.merges = words.merges;
+  files.added_tokens = "";
+  const Tokenizer tokenizer(files);
+  EXPECT_EQ(tokenizer.encode("17").ids.size(), 2U);
   const std::regex years(R"(year (\d\d)(\d)(\d)\b.* year (\d\d)$)");
   for (const TemplatePair& pair :
        template_pairs(task_template("greater_than"), tokenizer, {.n_pair = n_pair_made})) {
@@ -202,9 +235,9 @@ TEST(TaskTemplate, PairsOfTheDefaultModelsTokenizerAreATask) {
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   const test::TemporaryDirectory folder;
   test::write_file(folder.file("pronoun.jsonl"), finished.out);
-  const test::Finished run =
-      test::run_headscope({"run", "--tasks", folder.file("pronoun.jsonl"), "--analyses", "tasks",
-                           "--figures", "svg", "--quiet", "--output", folder.file("out")});
+  const test::Finished run = test::run_headscope_without_gnuplot(
+      {"run", "--tasks", folder.file("pronoun.jsonl"), "--analyses", "tasks", "--quiet", "--output",
+       folder.file("out")});
   ASSERT_EQ(run.exit_status, 0) << run.err;
   const Results results = read_results(folder.file("out/results.h5"));
   const ResultsGroup& group = results.group("tasks");

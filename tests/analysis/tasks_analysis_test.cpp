@@ -41,11 +41,10 @@ Results run_tasks(const std::string& model, const std::vector<std::string>& line
   for (const std::string& line : lines) text += line + "\n";
   test::write_file(folder.file("tasks.jsonl"), text);
   std::vector<std::string> arguments{
-      "run",        "--model",         model,       "--tasks", folder.file("tasks.jsonl"),
-      "--analyses", "tasks",           "--figures", "svg",     "--quiet",
-      "--output",   folder.file("out")};
+      "run",        "--model", model,     "--tasks",  folder.file("tasks.jsonl"),
+      "--analyses", "tasks",   "--quiet", "--output", folder.file("out")};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  const test::Finished finished = test::run_headscope(arguments);
+  const test::Finished finished = test::run_headscope_without_gnuplot(arguments);
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
   return read_results(folder.file("out/results.h5"));
 }
@@ -618,9 +617,9 @@ TEST(TasksAnalysis, SelfRepairAndBackupHeadsEqualNumPys) {
   }
   test::write_file(tasks, lines);
   const std::string model = data + "default-model.h5";
-  const test::Finished run = test::run_headscope(
+  const test::Finished run = test::run_headscope_without_gnuplot(
       {"run", "--model", model, "--tasks", tasks, "--analyses", "tasks", "--bootstrap", "100",
-       "--figures", "svg", "--quiet", "--output", folder.file("out")});
+       "--quiet", "--output", folder.file("out")});
   ASSERT_EQ(run.exit_status, 0) << run.err;
   const std::string compared = test::run_reference(
       "tasks_check.py", {folder.file("out/results.h5"), model, tasks, data + "tokenizer"});

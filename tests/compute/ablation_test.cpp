@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "files/hdf5_file.hpp"
@@ -20,6 +19,7 @@
 namespace headscope {
 namespace {
 
+using test::mean_of;
 using test::reference_run;
 
 // float32 against double precision: a few units in the last place of each layer's sums.
@@ -36,10 +36,6 @@ std::vector<Matrix> observe(HeadAblation& ablation, const Model& model, const To
   LayerObserver* const observers[] = {&ablation, &kept};
   forward.run(tokens, observers);
   return kept.z;
-}
-
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 /// Mean loss in double precision with some heads' z replaced by rows of `by`; zero if it is empty.
@@ -172,11 +168,7 @@ TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
 }
 
 double largest_difference(const TokenLoss& a, const TokenLoss& b) {
-  double largest = 0;
-  for (std::size_t t = 0; t < a.nll.size(); ++t) {
-    largest = std::max(largest, std::abs(a.nll[t] - b.nll[t]));
-  }
-  return largest;
+  return test::largest_size(arma::mat(arma::vec(a.nll) - arma::vec(b.nll)));
 }
 
 /// By variant, the root mean square over tokens of |W_O dz| / |stream after the attention|.

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "headscope/ablation.hpp"
 #include "headscope/direct_effect.hpp"
 #include "headscope/gradient.hpp"
@@ -12,6 +10,8 @@ namespace headscope {
 namespace {
 
 using test::float32_tolerance;
+using test::largest_size;
+using test::mean_of;
 using test::relative_error;
 
 struct GoldenDocument {
@@ -30,10 +30,6 @@ GoldenDocument read_document(const hdf5::InputFile& file, const std::string& gro
           .z = test::read_slices(file, in_group("z"), 1),
           .grad_z = test::read_slices(file, in_group("grad_z"), 1),
           .direct_effect = test::read_slices(file, in_group("direct_effect"), 1)};
-}
-
-double mean_nll(const std::vector<double>& nll) {
-  return std::accumulate(nll.begin(), nll.end(), 0.0) / static_cast<double>(nll.size());
 }
 
 /// Sums of z . gradient over a head's rows: n_head x n_token.
@@ -125,13 +121,13 @@ TEST_P(ModelOfHuggingFace, ZeroAndMeanAblationsAgree) {
       variants.push_back({l, {h}, {means[l].memptr(), config_.d_z(), tokens.size(), 0}});
     }
     const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
-    const double clean = mean_nll(ablation.clean_loss(SequenceBatch::of_document(tokens)).nll);
-    const double golden_clean = mean_nll(documents_[d].nll);
+    const double clean = mean_of(ablation.clean_loss(SequenceBatch::of_document(tokens)).nll);
+    const double golden_clean = mean_of(documents_[d].nll);
     for (Index v = 0; v < variants.size(); ++v) {
       const arma::cube& golden = v % 2 == 0 ? loss_zero_ : loss_mean_;
       const double expected = golden(d, variants[v].heads[0], variants[v].layer) - golden_clean;
       // A typical increase is 0.1 nats; each rounds to 1e-5 of itself.
-      EXPECT_NEAR(mean_nll(losses[v].nll) - clean, expected, 1e-5 * (0.1 + std::abs(expected)))
+      EXPECT_NEAR(mean_of(losses[v].nll) - clean, expected, 1e-5 * (0.1 + std::abs(expected)))
           << "document " << d << ", L" << variants[v].layer << "H" << variants[v].heads[0];
     }
   });
@@ -146,8 +142,8 @@ TEST_P(ModelOfHuggingFace, GradientsAndImportanceAgree) {
           const arma::mat expected =
               golden_z_dot_gradient(documents_[d].z.slice(layer.layer), gradient, config_.n_head);
           const arma::mat importance = z_dot_gradient(layer, config_.n_head);
-          EXPECT_LT(arma::abs(importance - expected).max(),
-                    float32_tolerance * arma::abs(expected).max())
+          EXPECT_LT(largest_size(arma::mat(importance - expected)),
+                    float32_tolerance * largest_size(expected))
               << "L" << layer.layer;
         });
   });

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "compute/activations.hpp"
 #include "compute/rotary.hpp"
 #include "headscope/ablation.hpp"
@@ -14,13 +12,10 @@
 namespace headscope {
 namespace {
 
+using test::mean_of;
 using test::Normal;
 using test::reference_run;
 using test::relative_error;
-
-double mean_loss(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 /// Every kind of model against the reference in double precision.
 class EveryArchitecture : public testing::TestWithParam<test::NamedConfig> {
@@ -82,28 +77,28 @@ TEST_P(EveryArchitecture, AblationsIncreaseTheLossAsInDoublePrecision) {
     variants.push_back({l, {0, config_.n_head - 1}});
   }
   const std::vector<TokenLoss> losses = ablation.losses(tokens_, variants);
-  const double clean = mean_loss(reference_run(model_, tokens_).nll);
-  const double clean_loss = mean_loss(ablation.clean_loss(batch_).nll);
+  const double clean = mean_of(reference_run(model_, tokens_).nll);
+  const double clean_loss = mean_of(ablation.clean_loss(batch_).nll);
   for (std::size_t v = 0; v < variants.size(); ++v) {
     const HeadVariant& variant = variants[v];
     const double expected =
-        mean_loss(reference_run(model_, tokens_,
-                                [&](Index l, arma::mat& z) {
-                                  if (l != variant.layer) return;
-                                  for (const Index h : variant.heads) {
-                                    for (Index t = 0; t < z.n_cols; ++t) {
-                                      for (Index i = config_.q_row(h);
-                                           i < config_.q_row(h) + config_.d_head(); ++i) {
-                                        const float* const by = variant.z.data;
-                                        z(i, t) = by == nullptr ? 0 : by[t * variant.z.stride + i];
-                                      }
+        mean_of(reference_run(model_, tokens_,
+                              [&](Index l, arma::mat& z) {
+                                if (l != variant.layer) return;
+                                for (const Index h : variant.heads) {
+                                  for (Index t = 0; t < z.n_cols; ++t) {
+                                    for (Index i = config_.q_row(h);
+                                         i < config_.q_row(h) + config_.d_head(); ++i) {
+                                      const float* const by = variant.z.data;
+                                      z(i, t) = by == nullptr ? 0 : by[t * variant.z.stride + i];
                                     }
                                   }
-                                })
-                      .nll) -
+                                }
+                              })
+                    .nll) -
         clean;
     // A typical increase is 0.05 nats; each rounds to 1e-5 of itself.
-    EXPECT_NEAR(mean_loss(losses[v].nll) - clean_loss, expected, 1e-5 * (0.05 + std::abs(expected)))
+    EXPECT_NEAR(mean_of(losses[v].nll) - clean_loss, expected, 1e-5 * (0.05 + std::abs(expected)))
         << "layer " << variant.layer << " variant " << v;
   }
 }
@@ -115,13 +110,13 @@ TEST_P(EveryArchitecture, MasksOfSeveralLayersAgreeWithDoublePrecision) {
   HeadMask mask(config_.n_head, config_.n_layer, arma::fill::ones);
   mask(1, 0) = mask(0, 1) = mask(3, 1) = mask(2, config_.n_layer - 1) = 0;
   const double expected =
-      mean_loss(reference_run(model_, tokens_, [&](Index l, arma::mat& z) {
-                  for (Index h = 0; h < config_.n_head; ++h) {
-                    if (mask(h, l) != 0) continue;
-                    z.rows(config_.q_row(h), config_.q_row(h) + config_.d_head() - 1).zeros();
-                  }
-                }).nll);
-  const double loss = mean_loss(ablation.masked_losses(batch_, {{mask}}).front().nll);
+      mean_of(reference_run(model_, tokens_, [&](Index l, arma::mat& z) {
+                for (Index h = 0; h < config_.n_head; ++h) {
+                  if (mask(h, l) != 0) continue;
+                  z.rows(config_.q_row(h), config_.q_row(h) + config_.d_head() - 1).zeros();
+                }
+              }).nll);
+  const double loss = mean_of(ablation.masked_losses(batch_, {{mask}}).front().nll);
   EXPECT_NEAR(loss, expected, test::float32_tolerance * expected);
 }
 
@@ -138,9 +133,9 @@ TEST_P(EveryArchitecture, GradientsAgreeWithFiniteDifferences) {
         const arma::mat dz = test::widen(Matrix(layer.dz.rows(first, last)));
         const double size = arma::norm(dz, "fro");
         const auto loss_at = [&](double distance) {
-          return mean_loss(reference_run(model_, tokens_, [&](Index l, arma::mat& z) {
-                             if (l == layer.layer) z.rows(first, last) += distance / size * dz;
-                           }).nll);
+          return mean_of(reference_run(model_, tokens_, [&](Index l, arma::mat& z) {
+                           if (l == layer.layer) z.rows(first, last) += distance / size * dz;
+                         }).nll);
         };
         constexpr double step = 1e-5;
         EXPECT_NEAR((loss_at(step) - loss_at(-step)) / (2 * step), size, 1e-5 * size)

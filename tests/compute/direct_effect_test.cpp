@@ -50,27 +50,6 @@ Model untied_model() {
   return random_weights(config, 41);
 }
 
-TEST(DirectEffect, PartsAddUpToTheNextTokensLogitAboveTheMean) {
-  for (const Model& model : {random_weights(small_config(), 40), untied_model()}) {
-    const TokenIds tokens = Normal(42).tokens(30, model.config.d_vocab);
-    const LogitDirections next = LogitAttribution(model).next_tokens(tokens);
-    ASSERT_EQ(next.directions.n_cols, tokens.size() - 1);
-    PartObserver parts(model, next.directions);
-    LayerObserver* const observers[] = {&parts};
-    Forward forward(model);
-    const std::vector<double> scales = final_scales(model, forward.run(tokens, observers));
-    const arma::mat logits = test::reference_run(model, tokens).logits;
-    for (Index t = 0; t + 1 < tokens.size(); ++t) {
-      double sum = 0;
-      for (const arma::mat& layer : parts.heads) sum += arma::accu(layer.col(t));
-      for (const std::vector<double>& part : parts.rest) sum += part[t];
-      const double expected = logits(tokens[t + 1], t) - arma::mean(logits.col(t));
-      // Rounding of float32 products, for logits of about 10.
-      EXPECT_NEAR(sum / scales[t] + next.constant[t], expected, 2e-5) << "token " << t;
-    }
-  }
-}
-
 TEST(DirectEffect, PartsAddUpToTheDifferenceOfTwoLogits) {
   const Model model = untied_model();
   const TokenIds tokens = Normal(46).tokens(20, model.config.d_vocab),

@@ -127,10 +127,9 @@ class Restart : public testing::Test {
     return test::run_program(call);
   }
 
-  std::ptrdiff_t n_start() const {
-    std::ifstream file(starts_file());
-    return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
-  }
+  /// A line per start of a program: whether it ignored SIGINT.
+  std::string starts() const { return test::read_file(starts_file()); }
+  std::ptrdiff_t n_start() const { return std::ranges::count(starts(), '\n'); }
 
   void SetUp() override {
     if (!best_) GTEST_SKIP() << "this processor has no kernel better than Prescott";
@@ -174,6 +173,8 @@ TEST_F(Restart, KeepsIgnoredSignals) {
   const test::Finished version =
       run({"--version"}, {}, {"sh", "-c", "trap '' INT; kill -INT $$; exec \"$@\"", "sh"});
   EXPECT_EQ(version.exit_status, 0);
+  EXPECT_EQ(n_start(), 3) << "the shell's and two of the program";
+  EXPECT_THAT(starts(), EndsWith("\nignored\nignored\n"));
 }
 
 TEST_F(Restart, LeavesTheKernelThatTheUserSetAndWarns) {

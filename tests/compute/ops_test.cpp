@@ -98,7 +98,7 @@ TEST(Softmax, IsAccurateAtEveryLength) {
     expected /= arma::accu(expected);
     // The exponential, its sum and the quotient; and the argument's rounding, in proportion to it.
     const arma::vec allowed = 5e-7 + 6e-8 * (static_cast<double>(scores.max()) - widen(scores));
-    EXPECT_LT(arma::vec(arma::abs(widen(pattern) / expected - 1) / allowed).max(), 1) << n;
+    EXPECT_LT(test::largest_size(arma::mat((widen(pattern) / expected - 1) / allowed)), 1) << n;
     EXPECT_NEAR(arma::accu(widen(pattern)), 1, test::rounding_tolerance) << n;
   }
 }

@@ -2,7 +2,6 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <random>
 
@@ -18,6 +17,8 @@
 
 namespace headscope {
 namespace {
+
+using test::same_bits;
 
 enum class Damage { flip, noise, zeros, ones, swap, cut };
 
@@ -105,10 +106,6 @@ bool same_model(const Model& a, const Model& b) {
   }
   return a.config.n_layer == b.config.n_layer && a.tokenizer_vocab == b.tokenizer_vocab &&
          a.tokenizer_merges == b.tokenizer_merges;
-}
-
-bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
 
 TEST(Damage, OfAModelFileIsAnErrorNotAnotherModel) {

@@ -1,12 +1,13 @@
 """Recompute the scores of `headscope run --analyses classification,attention` in plain NumPy and compare.
 
-    python3 classification_check.py results.h5 model.h5 corpus.conllu [tokenizer_folder]
+    python3 classification_check.py results.h5 model.h5 corpus.conllu [tokenizer_folder] [n_tested]
 
 Reads annotation and vocabulary itself, cuts documents that are longer than the context, and computes every score from its
 definition. If results.h5 holds the attention patterns of every document in full (--patterns, --pattern-tokens 0) and none is cut,
 it takes them from there; otherwise it runs the model itself, by plain_gpt2.py in float64. Exits 1 if a number differs by more than
 1e-6; by more than 1e-3 where the patterns are float64 and the program's float32, because a near tie may then fall the other way.
-Induction always uses the forward pass of plain_gpt2.py, with a tolerance of 1e-6.
+Induction always uses the forward pass of plain_gpt2.py, with a tolerance of 1e-6. At least `n_tested` p-values of relations, and of
+pronouns, must be finite.
 """
 
 import collections
@@ -462,13 +463,13 @@ def word_class_heads(halves, shape, group, attends):
     return passed
 
 
-def main(results_path, model_path, corpus_path, tokenizer_folder=None):
+def main(results_path, model_path, corpus_path, tokenizer_folder="", n_tested="0"):
     results = h5py.File(results_path)
     group = results["classification"]
     seed = int(results.attrs["seed"])
     model = read_model(model_path)
     shape = (model["n_layer"], model["n_head"])
-    tokenizer = read_tokenizer(model_path, tokenizer_folder)
+    tokenizer = read_tokenizer(model_path, tokenizer_folder or None)
     texts = token_bytes(tokenizer.vocabulary)
     n_document = int(results.attrs["n_document"])
     first_token = tokenizer.vocabulary["<|endoftext|>"]
@@ -658,14 +659,15 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
                                             document_counts((r, d, best_class if by_class else best), n_document)))
     for name, values in table.items():
         values = np.array(values)
-        compare(name, values.reshape((len(relations), 2) + values.shape[1:]), group[name][()])
+        compare(name, values.reshape((len(relations), 2) + values.shape[1:]), group[name][()],
+                finite=int(n_tested) if name == "relation_p" else 0)
     if relations:
         compare("relation_baseline", np.moveaxis(np.array(by_rule), 1, 0).reshape(2, len(relations), 2), group["relation_baseline"][()])
         stored = [c.decode() if isinstance(c, bytes) else c for c in group["relation_class"][()].ravel()]
         if best_classes != stored:
             FAILURES.append(f"relation_class: expected {best_classes}, got {stored}")
     q = adjusted(np.array(table["relation_p"]))
-    compare("relation_q", q.reshape((len(relations), 2) + shape), group["relation_q"][()])
+    compare("relation_q", q.reshape((len(relations), 2) + shape), group["relation_q"][()], finite=int(n_tested))
 
     odd = ratio(halves["odd"])
     for half, name in (("all", "coreference_baseline"), ("odd", "coreference_baseline_heldout")):
@@ -677,9 +679,9 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
                              document_counts(("pronoun", "hits"), (n_document,) + shape),
                              document_counts(("pronoun", RULES[of_rule.index(pronoun_baseline)]), n_document))
     compare("coreference_pronoun_heldout", odd["coreference_pronoun"], group["coreference_pronoun_heldout"][()])
-    compare("coreference_p", coreference_p, group["coreference_p"][()])
+    compare("coreference_p", coreference_p, group["coreference_p"][()], finite=int(n_tested))
     coreference_q = adjusted(coreference_p)
-    compare("coreference_q", coreference_q, group["coreference_q"][()])
+    compare("coreference_q", coreference_q, group["coreference_q"][()], finite=int(n_tested))
 
     z = (found["semantic"] - nulls.mean(axis=0)) / nulls.std(axis=0, ddof=1)
     threshold = np.array(table["relation_baseline_heldout"])[:, None, None] + 0.10

@@ -271,9 +271,9 @@ def check_labels(group, model, pieces, n_document, seed):
             said[i, layer, head] = 1 - (looking_where_said(layer, head, pair[0]) - clean) / mean
     compare("mean_ablation_increase", increase, group["mean_ablation_increase"][()])
     # Ratios of increases, of which the smallest are about 0.01 nats and known to 1e-6.
-    compare("explained", share, group["explained"][()], tolerance=1e-4)
-    compare("explained_control", control, group["explained_control"][()], tolerance=1e-4)
-    compare("explained_where_said", said, group["explained_where_said"][()], tolerance=1e-4)
+    compare("explained", share, group["explained"][()], tolerance=1e-4, finite=1)
+    compare("explained_control", control, group["explained_control"][()], tolerance=1e-4, finite=1)
+    compare("explained_where_said", said, group["explained_where_said"][()], tolerance=1e-4, finite=1)
     compare("explained_place_mass", mass, group["explained_place_mass"][()])
     compare("explained_control_overlap", overlap, group["explained_control_overlap"][()])
 

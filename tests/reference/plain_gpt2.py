@@ -197,18 +197,21 @@ class Pass:
 TOLERANCE = 1e-6  # of sums in double of what the program computes in float32, whose errors of 6e-8 add up at random
 
 
-def compare(name, expected, got, tolerance=None):
-    """Record a failure if values differ by more than `tolerance`, or TOLERANCE, times the larger of 1 and the expected size."""
+def compare(name, expected, got, tolerance=None, finite=0):
+    """Record a failure if values differ by more than `tolerance`, or TOLERANCE, times the larger of 1 and the expected size, or if fewer
+    than `finite` expected values are finite: then nearly nothing is compared."""
     tolerance = tolerance or TOLERANCE
     expected, got = np.asarray(expected, float), np.asarray(got, float)
     if expected.shape != got.shape:
         FAILURES.append(f"{name}: expected shape {expected.shape}, got {got.shape}")
         return
+    if np.isfinite(expected).sum() < finite:
+        FAILURES.append(f"{name}: expected at least {finite} finite values, got {np.isfinite(expected).sum()}")
     same_missing = (np.isnan(expected) == np.isnan(got)).all()
     scale = np.maximum(1, np.nan_to_num(np.abs(expected)))
     difference = np.nanmax(np.abs(expected - got) / scale) if expected.size and not np.isnan(expected).all() else 0.0
     print(f"{name:40s} {expected.size:6d} values, largest difference {difference:.2e}")
-    if not same_missing or difference > tolerance:
+    if not same_missing or not difference <= tolerance:
         FAILURES.append(f"{name}: differs by {difference:.3e}" + ("" if same_missing else ", and not missing in the same places"))
 
 

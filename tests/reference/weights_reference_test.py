@@ -320,7 +320,7 @@ def compare(group, name, expected):
         sys.exit(f"{group.name}/{name}: values are missing in other places")
     # Means near zero (z-scores, copying) may lose digits to cancellation: absolute floor.
     worst = np.nanmax(np.abs(got - expected) / (RELATIVE * np.abs(expected) + 1e-9), initial=0)
-    if worst > 1:
+    if not worst <= 1:
         sys.exit(f"{group.name}/{name}: differs by {worst:.3g} times the tolerance")
 
 

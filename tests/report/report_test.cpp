@@ -9,6 +9,7 @@
 #include "headscope/error.hpp"
 #include "report/html_text.hpp"
 #include "report/inline_svg.hpp"
+#include "support/message_of.hpp"
 #include "support/results_sample.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -66,13 +67,11 @@ TEST(InlineSvg, RefusesWhatIsActive) {
 
 TEST(Report, NeedsEveryFigure) {
   const test::TemporaryDirectory folder;
-  try {
-    write_report(test::results_sample(), test::sample_presentations(),
-                 {{small_figure(), "", {}, {}, {}}}, folder.file(""));
-    FAIL() << "written";
-  } catch (const DataError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("small.svg: expected an SVG without scripts or links"));
-  }
+  EXPECT_THAT(test::message_of<DataError>([&] {
+                write_report(test::results_sample(), test::sample_presentations(),
+                             {{small_figure(), "", {}, {}, {}}}, folder.file(""));
+              }),
+              HasSubstr("small.svg: expected an SVG without scripts or links"));
   EXPECT_TRUE(folder.files().empty()) << "no half-written report";
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <span>
+#include <vector>
 
 #include "headscope/model.hpp"
 #include "support/tolerance.hpp"
@@ -19,13 +21,27 @@ inline arma::vec widen(const Vector& values) {
   return arma::conv_to<arma::vec>::from(values);
 }
 
-/// Largest absolute difference divided by the largest absolute reference value.
+/// Largest absolute value; infinite if one is not finite. Armadillo's max passes over NaN.
+template <typename Number>
+double largest_size(const arma::Mat<Number>& values) {
+  if (!values.is_finite()) return INFINITY;
+  return static_cast<double>(arma::abs(values).max());
+}
+
+/// Largest absolute difference divided by the largest absolute reference value; infinite if a value
+/// is not finite.
 inline double relative_error(const Matrix& values, const arma::mat& reference) {
   if (values.n_rows != reference.n_rows || values.n_cols != reference.n_cols) return INFINITY;
-  return arma::abs(widen(values) - reference).max() / arma::abs(reference).max();
+  if (!reference.is_finite()) return INFINITY;
+  return largest_size(arma::mat(widen(values) - reference)) / largest_size(reference);
 }
 inline double relative_error(const Matrix& values, const Matrix& reference) {
   return relative_error(values, widen(reference));
+}
+
+/// Mean of losses.
+inline double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 inline bool same_values(const Matrix& a, const Matrix& b) {

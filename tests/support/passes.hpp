@@ -1,10 +1,15 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <vector>
 
+#include "results/statistics_file.hpp"
 #include "run/model_run.hpp"
 #include "run/plan.hpp"
+#include "support/same_results.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace headscope::test {
 
@@ -51,5 +56,35 @@ class Passes {
   ModelRun model_;
   Pass pass_;
 };
+
+/// Expects that the statistics of the first and of the second half of the documents, written, read
+/// and merged, give the results of the whole corpus.
+inline void expect_halves_merge(const RegisteredAnalysis& analysis, const AnalysisContext& context,
+                                const std::vector<ResultsGroup>& whole) {
+  const std::uint64_t half = context.corpus->n_document() / 2;
+  std::vector<StatisticsByName> parts;
+  Passes merged(analysis, context);
+  for (int pass = 0; pass < merged.n_pass(); ++pass) {
+    merged.begin(pass);
+    std::vector<StatisticsByName> halves;
+    for (const bool is_first : {false, true}) {
+      Passes run(analysis, context);
+      for (const StatisticsByName& part : parts) merge(run.model().statistics(), part);
+      run.run(pass, [&](std::uint64_t document) { return (document < half) == is_first; });
+      const TemporaryDirectory folder;
+      save_statistics({}, run.model().statistics(), folder.file("pass.h5"));
+      halves.push_back(load_statistics(folder.file("pass.h5")).parts);
+    }
+    for (StatisticsByName& part : halves) {
+      merge(merged.model().statistics(), part);
+      parts.push_back(std::move(part));
+    }
+  }
+  const std::vector<ResultsGroup> of_halves = merged.finish();
+  ASSERT_EQ(of_halves.size(), whole.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_EQ(first_difference(of_halves[i], whole[i]), "");
+  }
+}
 
 }  // namespace headscope::test

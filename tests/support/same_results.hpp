@@ -1,13 +1,20 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "headscope/results.hpp"
 
 namespace headscope::test {
 
-/// First difference between two results; empty if there is none. Compares values bit for bit,
-/// texts, summaries, claims and parts of the report, but not the root attributes.
+/// Whether two lists of numbers are equal bit for bit, so that NaN equals NaN.
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b);
+
+/// First difference between two groups of results, numbers bit for bit; empty if there is none.
+std::string first_difference(const ResultsGroup& a, const ResultsGroup& b);
+
+/// The same of two results, with the root attributes but those that say when, from where and by
+/// which process a run was finished.
 std::string first_difference(const Results& a, const Results& b);
 
 }  // namespace headscope::test

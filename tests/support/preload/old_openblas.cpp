@@ -1,5 +1,7 @@
 // Preloaded, replaces OpenBLAS's name of its kernel by that of a release that does not recognise
-// the processor. Adds a line to the file STARTS_FILE at each start of the program.
+// the processor. Adds a line to the file STARTS_FILE at each start of the program: whether SIGINT
+// is ignored then.
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -14,7 +16,9 @@ namespace {
   const char* const path = std::getenv("STARTS_FILE");
   std::FILE* const file = path != nullptr ? std::fopen(path, "a") : nullptr;
   if (file != nullptr) {
-    std::fputs("started\n", file);
+    struct sigaction interrupt {};
+    sigaction(SIGINT, nullptr, &interrupt);
+    std::fputs(interrupt.sa_handler == SIG_IGN ? "ignored\n" : "default\n", file);
     std::fclose(file);
   }
   return true;
