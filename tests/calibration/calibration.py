@@ -164,7 +164,8 @@ class Runs:
         command = [*self.command(corpus, analyses, output, model, explain_documents), "--seed", str(seed), "--bootstrap", str(bootstrap), *more]
         if tasks:
             command += ["--tasks", *tasks]
-        done = subprocess.run(command, capture_output=True, text=True)
+        # Without gnuplot no figures are drawn.
+        done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, PATH="/nonexistent"))
         if done.returncode != 0:
             sys.exit(done.stderr)
         return h5py.File(os.path.join(output, "results.h5"))

@@ -63,24 +63,10 @@ class Calibration(unittest.TestCase):
             above, n_head = map(int, re.match(r"(\d+) of (\d+),", found[f"{family} gain above {score_truth.LARGEST_GAIN}"]).groups())
             self.assertLessEqual(above, n_head / 20, found)
 
-    def test_word_class_gains_more_than_syntax_may_by_shuffled_words(self):
-        with score_truth.run(self.runs, self.documents, self.fields, 400, bootstrap=0) as results:
-            group = results["score_model"]
-            gain = group["family_gain"][score_truth.names(group, "family").index("word_class")]
-        self.assertGreater((gain > score_truth.LARGEST_GAIN).mean(), 0.25)
-
     @thorough
     def test_untrained_heads_attend_by_no_family(self):
         for shape, said in score_truth.untrained(self.runs, self.documents, self.fields, 1, 400).items():
             self.assertIn("none attends by a family", said, shape)
-
-    def test_two_halves_of_a_corpus_agree_on_families(self):
-        documents, _ = calibration.read_documents([os.path.join(DATA, "stories.conllu")])
-        found = score_truth.halves(self.runs, documents[:2 * N_DOCUMENT], self.fields, 1000)
-        for agreement in found.values():
-            same, of = map(int, agreement.split(" of "))
-            self.assertGreaterEqual(of, 30, found)
-            self.assertGreaterEqual(same, 0.85 * of, found)
 
     @thorough
     def test_p_values_are_uniform_where_head_and_baseline_change_places(self):
@@ -119,6 +105,25 @@ class Calibration(unittest.TestCase):
         shares = [float(text.split()[0]) for kind, text in found.items() if kind.endswith("of a head")]
         # The heads of a sample fail together: the mean over kinds and three samples varies by about 0.05.
         self.assertGreater(sum(shares) / len(shares), 0.8, found)
+
+
+class TwoHalvesOfACorpus(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        documents, fields = calibration.read_documents([os.path.join(DATA, "stories.conllu")])
+        with tempfile.TemporaryDirectory() as folder:
+            cls.halves = score_truth.of_halves(calibration.Runs(Options, folder), documents[:2 * N_DOCUMENT], fields, 500, bootstrap=100)
+
+    def test_agree_on_families(self):
+        found = score_truth.agreement(*(by for by, _ in self.halves))
+        for agreement in found.values():
+            same, of = map(int, agreement.split(" of "))
+            self.assertGreaterEqual(of, 30, found)
+            self.assertGreaterEqual(same, 0.85 * of, found)
+
+    def test_gain_more_by_word_class_than_shuffled_words_may_by_syntax(self):
+        for _, gain in self.halves:
+            self.assertGreater((gain["word_class"] > score_truth.LARGEST_GAIN).mean(), 0.25)
 
 
 if __name__ == "__main__":

@@ -72,15 +72,20 @@ def untrained(runs, documents, fields, seeds, n_query):
     return table
 
 
-def halves(runs, documents, fields, n_query):
-    """Of heads that attend by a family in either half of the corpus, how many attend by the same in both; each half has documents of
-    either parity."""
+def of_halves(runs, documents, fields, n_query, bootstrap=200):
+    """By half of the corpus: the families that heads attend by, and the gain of each head by family. Each half has documents of either
+    parity."""
     found = []
     for half in (0, 1):
         part = [document for i, document in enumerate(documents) if i // 2 % 2 == half]
-        with run(runs, part, fields, n_query, bootstrap=200) as results:
-            found.append(families(results["score_model"]))
-    first, second = found
+        with run(runs, part, fields, n_query, bootstrap=bootstrap) as results:
+            group = results["score_model"]
+            found.append((families(group), dict(zip(names(group, "family"), group["family_gain"][()]))))
+    return found
+
+
+def agreement(first, second):
+    """Of heads that attend by a family in either half of the corpus, how many attend by the same in both."""
     either = (first != "none") | (second != "none")
     both = (first != "none") & (second != "none")
     same = first == second
@@ -100,7 +105,7 @@ def main():
             "true": lambda: gains(runs, lambda same, rng: same, documents, fields, 1, options.queries),
             "shuffled": lambda: gains(runs, calibration.shuffled_words, documents, fields, options.seeds, options.queries),
             "untrained": lambda: untrained(runs, documents, fields, options.seeds, options.queries),
-            "halves": lambda: halves(runs, documents, fields, options.queries),
+            "halves": lambda: agreement(*(by for by, _ in of_halves(runs, documents, fields, options.queries))),
         }
         for part in options.parts.split(","):
             for name, value in parts[part]().items():

@@ -202,7 +202,7 @@ class StoryCorpus(unittest.TestCase):
         def triples(texts):
             return set(zip(texts, texts[1:], texts[2:]))
 
-        training = set().union(*(triples([text_of(sentence) for sentence in make_story(1000, index)[1]]) for index in range(3000)))
+        training = set().union(*(triples([text_of(sentence) for sentence in make_story(1000, index)[1]]) for index in range(300)))
         for name, sentences in self.documents.items():
             self.assertEqual(set(), triples([sentence.comments["text"] for sentence in sentences]) & training, name)
 

@@ -22,8 +22,8 @@ class DefaultModel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
-            children.run([BINARY, "run", "--analyses", "classification", "--bootstrap", "20", "--explain-documents", "5",
-                          "--figures", "svg", "--quiet", "--output", folder], check=True)
+            children.run([BINARY, "run", "--analyses", "classification", "--bootstrap", "20", "--explain-documents", "1",
+                          "--quiet", "--output", folder], check=True, env=os.environ | {"PATH": "/nonexistent"})  # without gnuplot
             with h5py.File(os.path.join(folder, "results.h5")) as results:
                 group = results["classification"]
                 kinds = [kind.decode() for kind in group["head_type"][()]]

@@ -69,9 +69,8 @@ class HostileInputs:
         expect(ended.status == 0, ended.err)
         with h5py.File(folder / "out/results.h5") as file:
             expect(len(file["tasks/task"]) == len(names), "tasks are missing")
-        pictures = list((folder / "out/figures").glob("*circuit_*.svg"))
-        titles = {re.search(r"<title>[^<]*", path.read_text())[0] for path in pictures}
-        expect(len(titles) in (0, len(pictures)), "pictures have each other's titles")
+        circuits = {path.name.lower() for path in (folder / "out/figures").glob("circuit_*.json")}
+        expect(len(circuits) == len(names), f"expected a circuit of each task under a name unlike the others, got {sorted(circuits)}")
 
     def try_tasks_by_the_ten_thousand(self, folder):
         pair = {"prefix": "The king", "good": " is", "bad": " are"}
@@ -80,21 +79,12 @@ class HostileInputs:
         expect(ended.status == 2, f"status {ended.status}: {ended.err}")
         expect("fewer than 20,000 tasks take less" in ended.err, ended.err)
 
-    def try_labels_by_the_ten_thousand(self, folder):
-        lines = []
-        for number in range(20_000):
-            first = number % 20 == 0
-            lines.append(("\n# newdoc\n" if first else "") + f"{number % 20 + 1}\tcat\tcat\tNOUN\t_\t_\t{number % 20}\tl{number}\t_\t_\n")
-        (folder / "labels.conllu").write_text("".join(lines).lstrip() + "\n")
-        ended = self.run(folder, "--corpus", folder / "labels.conllu", "--memory", "1G", analyses="classification",
-                         preexec_fn=within(1500 * MIB, 256 * MIB))
-        check_message(ended, folder / "labels.conllu", ["expected at most 256 relations for classification, got 19,000"])
-
     def try_stories_that_a_special_token_separates(self, folder):
         stories = "One day a king sat.<|endoftext|>The queen sat.<|endoftext|>They sat."
         (folder / "text.txt").write_text(stories)
         for more, n_document in (([], 3), (["--literal-special-tokens"], 1)):
-            ended = self.run(folder, "--corpus", folder / "text.txt", "--force", *more)
+            ended = self.run(folder, "--corpus", folder / "text.txt", "--force", *more,
+                             env={**self.environment, "PATH": "/nonexistent"})  # without gnuplot
             expect(ended.status == 0, ended.err)
             with h5py.File(folder / "out/results.h5") as file:
                 expect(file.attrs["n_document"] == n_document, f"expected {n_document} documents, got {file.attrs['n_document']}")
@@ -106,18 +96,12 @@ class HostileInputs:
         ended = self.run(folder, "--corpus", folder / "line.txt", preexec_fn=within(1500 * MIB, 256 * MIB))
         check_message(ended, folder / "line.txt:1", ["expected lines of at most 64 MiB"])
 
-    def try_a_text_with_nul(self, folder):
-        (folder / "nul.txt").write_bytes(b"One.\n\nTwo.\x00\n")
-        check_message(self.run(folder, "--corpus", folder / "nul.txt"), folder / "nul.txt:3", ["got a NUL byte"])
-
     def try_ten_gigabytes_in_ten_megabytes(self, folder):
         for name, text, reasons in (("zeros", b"\0" * 64, ["got a NUL byte"]),
                                     ("stories", b"A king sat.\n\n" * 5, ["expected data that grow at most 200-fold"])):
-            part = gzip.compress(text * (64 * MIB // len(text)), 9)
+            part = gzip.compress(text * (8 * MIB // len(text)), 9)
             path = folder / f"{name}.txt.gz"
-            with path.open("wb") as file:
-                for _ in range(160):
-                    file.write(part)
+            path.write_bytes(part * 1280)
             ended = self.run(folder, "--corpus", path, preexec_fn=within(1500 * MIB, 256 * MIB))
             check_message(ended, path, reasons)
 
@@ -131,29 +115,22 @@ class HostileInputs:
             ended = self.run(folder, "--corpus", folder / "text.txt.gz", env={**self.environment, "TMPDIR": str(place)})
             check_message(ended, place, ["expected a folder for temporary files (TMPDIR), got none"])
 
+    # Other pipes and options are in command_line_test.cpp.
+
     def try_pipes_without_a_writer(self, folder):
-        for name in ("pipe.conllu", "pipe.txt", "pipe.jsonl", "pipe.h5", "config.json", "run.cfg"):
+        for name in ("pipe.jsonl", "pipe.h5", "config.json"):
             os.mkfifo(folder / name)
-        for name in ("pipe.conllu", "pipe.txt", "pipe.h5"):
-            check_message(self.run(folder, "--corpus", folder / name), folder / name, ["expected a file"])
+        check_message(self.run(folder, "--corpus", folder / "pipe.h5"), folder / "pipe.h5", ["expected a file"])
         check_message(self.run(folder, "--tasks", folder / "pipe.jsonl", analyses="tasks"), folder / "pipe.jsonl", ["expected a file"])
         for name in ("pipe.h5", "config.json"):
             check_message(self.call("inspect", folder / name), folder / name, ["expected a file"])
-        expect(self.call("run", "--config", folder / "run.cfg").status in (1, 2), "a pipe was taken as a file of options")
 
     def try_odd_files_of_options(self, folder):
-        for text, reason in (("config = other.cfg", "--config: expected on the command line"),
-                             ("help = true", "--help: expected on the command line"), ("quiet = maybe", "maybe"),
-                             ("no such option", "run.cfg"), (ESCAPE + " = 1", "run.cfg"), ("seed = 1\nseed = 2", "seed"),
+        for text, reason in (("no such option", "run.cfg"), (ESCAPE + " = 1", "run.cfg"), ("seed = 1\nseed = 2", "seed"),
                              ("model = " + "x" * 5000, "xxx")):
             (folder / "run.cfg").write_text(text + "\n")
             ended = self.call("run", "--config", folder / "run.cfg", "--output", folder / "out")
             expect(ended.status in (1, 2) and reason in ended.err and ended.err.count("\n") == 1, f"{text!r}: {ended.err!r}")
-        text = f"\ufeffmodel = \"{MODEL}\"\ncorpus = ~/text.txt\n"
-        (folder / "run.cfg").write_text(text)
-        (folder / "text.txt").write_text("One day a king sat.\n")
-        ended = self.run(folder, "--config", folder / "run.cfg", env={**self.environment, "HOME": str(folder)})
-        expect(ended.status == 0, ended.err)
 
     def try_a_shard_of_another_model(self, folder):
         shutil.copytree(self.reference / "shards/shards", folder / "out/shards")

@@ -12,9 +12,15 @@ from browser import Browser
 
 REPORT = os.path.join(os.environ["HEADSCOPE_RESULTS_SAMPLE"], "report.html")
 EVERY_FIGURE = os.path.join(os.environ["HEADSCOPE_RESULTS_SAMPLE"], "all", "report.html")
+THOROUGH = "HEADSCOPE_THOROUGH" in os.environ
 ATTENTION = os.path.join(os.environ["HEADSCOPE_RESULTS_SAMPLE"], "attention.html")  # of `headscope attend`
 HOSTILE = "<script>alert('x')</script> & \"quoted\" | `tick` é · $x_1$"
 L0H0, L0H1, L1H1, L1H2 = 0, 1, 4, 5
+
+
+def report_of(n_layer, n_head):
+    """The report of a large model."""
+    return os.path.join(os.path.dirname(REPORT), f"{n_layer}x{n_head}", "report.html")
 
 
 def setUpModule():
@@ -28,11 +34,14 @@ def tearDownModule():
 
 
 class InABrowser(unittest.TestCase):
+    PAGE = REPORT  # opened before each test, unless None
+
     def setUp(self):
         self.browser.complaints.clear()
         self.browser.requests.clear()
         self.browser.view(1200, 900)
-        self.browser.open(REPORT)
+        if self.PAGE:
+            self.browser.open(self.PAGE)
 
     def tearDown(self):
         self.assertEqual(self.browser.complaints, [])
@@ -45,6 +54,14 @@ class InABrowser(unittest.TestCase):
     def texts(self, selector):
         return self.browser.evaluate(
             f"Array.from(document.querySelectorAll({json.dumps(selector)}), (node) => node.textContent)")
+
+    def wait_for(self, condition):
+        """Fails if the condition, in JavaScript, is not true within ten seconds."""
+        self.assertTrue(self.browser.evaluate(f"""new Promise((done) => {{
+            const end = performance.now() + 10000;
+            const look = () => (({condition}) ? done(true) : performance.now() > end ? done(false) : setTimeout(look, 5));
+            look();
+        }})"""), condition)
 
     def shown_head(self):
         """Name of the head whose panel is open, or None."""
@@ -89,6 +106,9 @@ class InABrowser(unittest.TestCase):
             const [left, top, width, height] = figureData.figures["{name}"].areas[{panel}];
             return [box.left + scale * (left + width * {across}), box.top + scale * (top + height * {down})];
         }})()""")
+
+    def unfold_figures(self):
+        self.browser.evaluate("document.querySelectorAll('.more-figures').forEach((each) => { each.open = true; })")
 
     def unfold(self, variable):
         """Open a variable among the numbers of its section."""
@@ -203,12 +223,9 @@ class Tabs(InABrowser):
 class FirstScreen(InABrowser):
     """What is seen without scrolling."""
 
-    def reports(self):
-        return [REPORT] + [os.path.join(os.path.dirname(REPORT), f"{shape}", "report.html") for shape in ("12x12", "24x16", "30x9")]
-
     def test_has_the_map_the_sentences_and_the_tabs(self):
-        for path in self.reports():
-            self.browser.view(1440, 900)
+        self.browser.view(1440, 900)
+        for path in (REPORT, report_of(12, 12), report_of(24, 16), report_of(30, 9)):
             self.browser.open(path)
             bottoms = self.browser.evaluate("""["#head-map tbody", ".findings", ".tab-list"].map((part) => (
                 document.querySelector(part)?.getBoundingClientRect().bottom ?? 0))""")
@@ -285,15 +302,15 @@ class HeadPanel(InABrowser):
         self.assertEqual(self.texts(".example .example-text"), ["the cat saw the cat", "é cat, a dog, a cat"])
         self.assertEqual(self.texts(".example mark"), ["cat", "cat", "cat", "dog", "cat"])
         self.assertEqual(self.texts(".example .faint"), ["✓ found", "✗ missed: attends most to “dog”"])
-        ends = self.browser.evaluate("""new Promise((done) => setTimeout(done, 100)).then(() =>
-            Array.from(document.querySelectorAll(".example"), (node) => {
-                const arc = Array.from(node.querySelectorAll("path:not(.head-of-arrow)")).pop();
-                const tip = arc.getPointAtLength(arc.getTotalLength());
-                const origin = node.querySelector("svg").getBoundingClientRect();
-                const mark = node.querySelector("mark.attended") ?? node.querySelector("mark.target");
-                const box = mark.getBoundingClientRect();
-                return Math.abs(origin.left + tip.x - (box.left + box.width / 2)) + Math.abs(origin.top + tip.y - box.top);
-            }))""")
+        self.wait_for("document.querySelectorAll('.example .head-of-arrow').length >= 2")
+        ends = self.browser.evaluate("""Array.from(document.querySelectorAll(".example"), (node) => {
+            const arc = Array.from(node.querySelectorAll("path:not(.head-of-arrow)")).pop();
+            const tip = arc.getPointAtLength(arc.getTotalLength());
+            const origin = node.querySelector("svg").getBoundingClientRect();
+            const mark = node.querySelector("mark.attended") ?? node.querySelector("mark.target");
+            const box = mark.getBoundingClientRect();
+            return Math.abs(origin.left + tip.x - (box.left + box.width / 2)) + Math.abs(origin.top + tip.y - box.top);
+        })""")
         self.assertLess(max(ends), 6, "arcs end where their arrow's head begins, 4 pixels above the words attended to")
 
     def test_opening_a_head_never_moves_the_page(self):
@@ -512,12 +529,14 @@ class ModelView(InABrowser):
 
     def test_pictures_show_the_patterns(self):
         self.browser.middle_of(f'#model-view [data-head-index="{L1H2}"]')
-        self.browser.evaluate("new Promise((done) => setTimeout(done, 200))")
         brightness = """(headIndex) => {
             const canvas = document.querySelector(`#model-view [data-head-index="${headIndex}"] canvas`);
             const { data } = canvas.getContext("2d").getImageData(0, 0, 5, 5);
             return [[2, 2], [1, 2], [3, 2]].map(([key, query]) => data[4 * (5 * query + key)] + data[4 * (5 * query + key) + 3]);
         }"""
+        # A canvas has its default width until it is drawn.
+        self.wait_for(f"""[{L1H2}, {L0H0}].every((headIndex) => (
+            document.querySelector(`#model-view [data-head-index="${{headIndex}}"] canvas`).width < 300))""")
         own, previous, later = self.browser.evaluate(f"({brightness})({L1H2})")
         self.assertGreater(own, previous)
         self.assertEqual(later, 0)
@@ -528,7 +547,7 @@ class ModelView(InABrowser):
 class Figures(InABrowser):
     def setUp(self):
         super().setUp()
-        self.browser.evaluate("document.querySelectorAll('.more-figures').forEach((each) => { each.open = true; })")
+        self.unfold_figures()
 
     def pointed(self, name, panel, across, down):
         self.browser.mouse("mouseMoved", *self.point_in_figure(name, panel, across, down))
@@ -542,20 +561,16 @@ class Figures(InABrowser):
         self.assertEqual(self.shown_head(), "Head L0H2")
 
     def test_points_and_lines_tell_their_values(self):
-        checked = 0
-        for name, chart in self.browser.evaluate("""Object.entries(figureData.figures)
-                .flatMap(([name, data]) => data.chart ? [[name, data.chart]] : [])"""):
-            if name != "points":
-                continue
-            series = chart["panels"][0]["series"][0]
-            x, y = self.browser.evaluate(f"""(({{ x, y, chart }}) => {{
+        for path, name in ((REPORT, "points"), (EVERY_FIGURE, "lines")):
+            self.browser.open(path)
+            self.unfold_figures()
+            series, x, y = self.browser.evaluate(f"""(({{ x, y, chart }}) => {{
                 const series = chart.panels[0].series[0];
-                return [axisShare(x[0], series.x[1]), 1 - axisShare(y[0], series.y[1])];
+                return [series, axisShare(x[0], series.x[1]), 1 - axisShare(y[0], series.y[1])];
             }})(figureData.figures["{name}"])""")
+            self.assertEqual(series["style"], name.replace("lines", "line"))
             lines = self.pointed(name, 0, x, y)
-            self.assertTrue(any(str(series["y"][1]).replace("-", "−") in line for line in lines), lines)
-            checked += 1
-        self.assertEqual(checked, 1)
+            self.assertTrue(any(str(series["y"][1]).replace("-", "−") in line for line in lines), (name, lines))
 
     def test_saves_pictures_and_data(self):
         self.browser.evaluate("""(() => {
@@ -577,7 +592,7 @@ class Figures(InABrowser):
 
     def test_are_made_for_print(self):
         """One or two columns wide, text of at least 7 points that stays on the page, and no title: the caption has it."""
-        for path in [EVERY_FIGURE] + [os.path.join(os.path.dirname(REPORT), name, "report.html") for name in ("12x12", "24x16")]:
+        for path in (EVERY_FIGURE, report_of(12, 12), report_of(24, 16)):
             self.browser.open(path)
             figures = self.browser.evaluate("""Array.from(document.querySelectorAll("figure"), (figure) => {
                 const svg = figure.querySelector(".card svg"), { width, height } = svg.viewBox.baseVal;
@@ -629,7 +644,7 @@ class Graphs(InABrowser):
 
     def setUp(self):
         super().setUp()
-        self.browser.evaluate("document.querySelectorAll('.more-figures').forEach((each) => { each.open = true; })")
+        self.unfold_figures()
 
     def circle(self, node):
         return f'{self.CIRCUIT} .overlay .node[aria-label^="{node},"]'
@@ -830,7 +845,7 @@ class Contents(InABrowser):
         }).filter(Boolean)""")
         self.assertEqual(hidden, [])
         self.browser.evaluate("document.getElementById('claims').scrollIntoView()")
-        self.browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+        self.wait_for("document.querySelector('#contents [aria-current]')?.textContent === 'Claims'")
         self.assertEqual(self.marked(), ["Claims"])
 
     def test_numbers_are_folded_until_a_link_leads_to_one(self):
@@ -866,8 +881,7 @@ class Reading(InABrowser):
         head_index = self.browser.evaluate("headData.examples.findIndex((list) => list.length > 0)")
         self.click_head(head_index)
         self.assertIn("should be attended to", self.text("#head-panel .example-legend"))
-        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
-        self.assertGreater(self.browser.evaluate("document.querySelectorAll('#head-panel .head-of-arrow').length"), 0)
+        self.wait_for("document.querySelector('#head-panel .head-of-arrow')")
 
     def test_the_chosen_head_lies_in_front(self):
         self.click_head(L1H2)
@@ -913,7 +927,7 @@ class Reading(InABrowser):
         self.assertEqual(tops[0], tops[1])
 
     def test_prints_in_few_pages_with_its_head_map(self):
-        for path in (EVERY_FIGURE, os.path.join(os.path.dirname(REPORT), "12x12", "report.html")):
+        for path in (EVERY_FIGURE, report_of(12, 12)):
             self.browser.open(path)
             pdf = base64.b64decode(self.browser.command("Page.printToPDF", preferCSSPageSize=True)["data"])
             self.assertLess(len(re.findall(rb"/Type\s*/Page\b", pdf)), 15, path)
@@ -930,9 +944,12 @@ class Reading(InABrowser):
 
 
 class LargeModels(InABrowser):
+    PAGE = None
+    SHAPES = ((12, 12), (24, 16), *([(30, 9)] if THOROUGH else []))
+
     def test_show_every_head_and_stay_small(self):
-        for layers, heads in ((12, 12), (24, 16), (30, 9)):
-            path = os.path.join(os.path.dirname(REPORT), f"{layers}x{heads}", "report.html")
+        for layers, heads in self.SHAPES:
+            path = report_of(layers, heads)
             self.assertLess(os.path.getsize(path), 10_000_000)
             self.browser.open(path)
             count = layers * heads
@@ -960,8 +977,8 @@ class LargeModels(InABrowser):
             self.assertEqual(self.texts("#tooltip div")[0], f"L{layers - 1}H{heads - 1}, L1H0")
 
     def test_show_the_patterns_of_a_layer_beside_each_other(self):
-        for layers, heads in ((12, 12), (24, 16), (30, 9)):
-            self.browser.open(os.path.join(os.path.dirname(REPORT), f"{layers}x{heads}", "report.html"))
+        for layers, heads in self.SHAPES:
+            self.browser.open(report_of(layers, heads))
             self.browser.evaluate('tabs.choose("patterns")')
             for width in (1920, 1440) if heads > 12 else (1920, 1440, 390):
                 self.browser.view(width, 900)
@@ -971,9 +988,9 @@ class LargeModels(InABrowser):
                 })()"""), 0, (heads, width))
 
     def test_zoom_maps_of_all_pairs_of_heads(self):
-        for layers, heads in ((12, 12), (24, 16), (30, 9)):
+        for layers, heads in self.SHAPES if THOROUGH else self.SHAPES[:1]:
             self.browser.view(1280, 900)
-            self.browser.open(os.path.join(os.path.dirname(REPORT), f"{layers}x{heads}", "report.html"))
+            self.browser.open(report_of(layers, heads))
             measure = """(() => {
                 const card = document.querySelector("#figure-units .card"), picture = card.querySelector("svg").getBoundingClientRect();
                 return [picture.width, card.offsetWidth, card.offsetHeight];
@@ -1009,9 +1026,7 @@ class LargeModels(InABrowser):
 
 
 class Attention(InABrowser):
-    def setUp(self):
-        super().setUp()
-        self.browser.open(ATTENTION)
+    PAGE = ATTENTION
 
     def opened(self):
         layer, head = divmod(*self.browser.evaluate("[headData.opened, headData.heads]"))
@@ -1084,9 +1099,10 @@ class Attention(InABrowser):
         head_index = 0 if self.opened() != "Head L0H0" else 1
         self.click_head(head_index)
         self.assertEqual(self.shown_head(), f"Head L0H{head_index}")
+        opened = self.opened()
         self.browser.evaluate("history.back()")
-        self.browser.evaluate("new Promise((done) => setTimeout(done, 200))")
-        self.assertEqual(self.shown_head(), self.opened())
+        self.wait_for(f"document.querySelector('#head-panel h2').textContent === {json.dumps(opened)}")
+        self.assertEqual(self.shown_head(), opened)
 
     def test_the_map_is_coloured_by_the_scores_of_the_sentence(self):
         options = self.texts("#head-map-score optgroup:first-child option")
@@ -1108,15 +1124,24 @@ class Everyone(InABrowser):
     def test_nothing_scrolls_sideways(self):
         for width in (1920, 1440, 1024, 800, 390):
             self.browser.view(width, 900)
-            for beside in ("true", "false"):
-                for head_index in (None, L0H0, L0H1, L1H1, L1H2):
-                    if head_index is not None:
-                        self.browser.evaluate(f"headPanel.besideMap = {beside}; headPanel.open([{head_index}])")
-                    for box in ("document.documentElement", "document.getElementById('head-panel')"):
-                        self.assertLessEqual(
-                            self.browser.evaluate(f"{box}.scrollWidth - {box}.clientWidth"), 0,
-                            (width, head_index, box))
-                self.browser.evaluate("headPanel.close()")
+            wide = self.browser.evaluate(f"""(() => {{
+                const tooWide = [];
+                const look = (what) => {{
+                    for (const box of [document.documentElement, document.getElementById("head-panel")]) {{
+                        if (box.scrollWidth > box.clientWidth) tooWide.push([what, box.id, box.scrollWidth, box.clientWidth]);
+                    }}
+                }};
+                look("page");
+                for (headPanel.besideMap of [true, false]) {{
+                    for (const head of {[L0H0, L0H1, L1H1, L1H2]}) {{
+                        headPanel.open([head]);
+                        look([head, headPanel.besideMap]);
+                    }}
+                    headPanel.close();
+                }}
+                return tooWide;
+            }})()""")
+            self.assertEqual(wide, [], width)
 
     def test_dark_and_light_are_readable(self):
         for dark in (False, True):
