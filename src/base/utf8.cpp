@@ -1,9 +1,6 @@
 #include "base/utf8.hpp"
 
-#include <utf8proc.h>
-
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstdint>
 #include <cstring>
@@ -12,20 +9,6 @@ namespace headscope {
 namespace {
 
 constexpr std::string_view replacement = "\uFFFD";
-
-struct Decoded {
-  std::size_t length;  // of the first character, in bytes; 0 if it is malformed
-  char32_t code_point;
-};
-
-Decoded decoded(std::string_view text) {
-  utf8proc_int32_t code_point = 0;
-  const utf8proc_ssize_t length =
-      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                       static_cast<utf8proc_ssize_t>(text.size()), &code_point);
-  return {static_cast<std::size_t>(std::max<utf8proc_ssize_t>(length, 0)),
-          static_cast<char32_t>(code_point)};
-}
 
 // Replaces each character, and each byte that is part of none.
 // @param replace  called with the bytes and whether they are a character.
@@ -65,11 +48,32 @@ bool utf8::is_word_byte(char byte) {
 }
 
 std::size_t utf8::character_length(std::string_view text) {
-  return decoded(text).length;
+  if (text.empty()) return 0;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!is_continuation(text[i])) return 0;
+  }
+  // The second byte reveals overlong forms, surrogates and code points above U+10FFFF.
+  const unsigned char second = byte(1);
+  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+      (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {
+    return 0;
+  }
+  return length;
 }
 
 char32_t utf8::code_point(std::string_view character) {
-  return decoded(character).code_point;
+  const auto lead = static_cast<unsigned char>(character[0]);
+  const std::size_t length = character.size();
+  char32_t code = length == 1 ? lead : lead & (0xFFU >> (length + 1));
+  for (const char byte : character.substr(1)) {
+    code = code << 6 | (static_cast<unsigned char>(byte) & 0x3FU);
+  }
+  return code;
 }
 
 std::size_t utf8::valid_prefix(std::string_view text) {
@@ -90,10 +94,22 @@ std::size_t utf8::valid_prefix(std::string_view text) {
 }
 
 void utf8::append(std::string& text, char32_t code_point) {
-  std::array<utf8proc_uint8_t, 4> bytes{};
-  const utf8proc_ssize_t length =
-      utf8proc_encode_char(static_cast<utf8proc_int32_t>(code_point), bytes.data());
-  text.append(bytes.begin(), bytes.begin() + length);
+  const auto put = [&](char32_t byte) { text += static_cast<char>(byte); };
+  if (code_point < 0x80) {
+    put(code_point);
+  } else if (code_point < 0x800) {
+    put(0xC0 | code_point >> 6);
+    put(0x80 | (code_point & 0x3F));
+  } else if (code_point < 0x10000) {
+    put(0xE0 | code_point >> 12);
+    put(0x80 | (code_point >> 6 & 0x3F));
+    put(0x80 | (code_point & 0x3F));
+  } else {
+    put(0xF0 | code_point >> 18);
+    put(0x80 | (code_point >> 12 & 0x3F));
+    put(0x80 | (code_point >> 6 & 0x3F));
+    put(0x80 | (code_point & 0x3F));
+  }
 }
 
 std::string valid_utf8(std::string_view text) {
