@@ -118,8 +118,7 @@ const VariableTable& classification_variables() {
        "whose head word has the same form, ignoring case, else the nearest mention; agreement: the "
        "nearest preceding mention of the same gender and number (by features of the head words, "
        "else by the forms of English pronouns; two unknown values count as the same), else the "
-       "nearest "
-       "mention",
+       "nearest mention",
        "Clark et al. 2019"},
       {"coreference_baseline_heldout", "rule mention", "1",
        "coreference_baseline on odd-numbered documents", "Clark et al. 2019"},

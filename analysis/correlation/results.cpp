@@ -42,9 +42,8 @@ const VariableTable correlation_variables{
      "opposes the sum"},
     {"output_overlap", "", "1",
      "sum of |inner product| over pairs of different heads, divided by the same sum over all "
-     "pairs, "
-     "each head with itself included; outputs in residual space; mean over layers. Before W_O this "
-     "share is 0: heads have separate dimensions there",
+     "pairs, each head with itself included; outputs in residual space; mean over layers. Before "
+     "W_O this share is 0: heads have separate dimensions there",
      headscope_definition, by_documents},
     {"output_overlap_difference", "", "1",
      "output_overlap minus the mean output_overlap of untrained models; documents and untrained "

@@ -35,8 +35,7 @@ const VariableTable variables{
         radford_2019),
     Declaration::count("count_held", "component",
                        "Parameters that the loaded model holds in memory, zeros of pruned heads "
-                       "included; fewer than "
-                       "count if the file holds attention weights only",
+                       "included; fewer than count if the file holds attention weights only",
                        radford_2019),
     Declaration::count("architecture_parameters", "architecture scheme",
                        "Weights of one layer's attention, without biases: dense and single_head "
