@@ -71,7 +71,8 @@ Piece read_sentence(const std::string& text, bool prepend_bos, const Model& mode
 /// word of several tokens.
 std::optional<TokenId> first_token(const Tokenizer& tokenizer, const std::string& word) {
   if (word.empty()) return std::nullopt;
-  const TokenIds ids = tokenizer.encode((utf8::is_word_byte(word[0]) ? " " : "") + word).ids;
+  const std::string written = (utf8::is_word_byte(word[0]) ? " " : "") + word;
+  const TokenIds ids = tokenizer.encode(written, /*continues=*/true).ids;
   if (ids.size() > 1) {
     std::cerr << Terminal::error().warning(
         "--next: \"" + word + "\" is " + count_text(ids.size(), "token") +

@@ -76,7 +76,8 @@ class Forward {
   /// Runs a document through all layers, showing each to the observers.
   /// @return the residual stream after the last layer, d_model x n_token; valid until the next
   ///         call.
-  /// @throws ShapeError if there are no tokens, more than n_ctx, or an id outside the vocabulary.
+  /// @throws ShapeError if there are no tokens, more than n_ctx, or an id outside the vocabulary;
+  /// DataError naming the model's file and the layer where activations overflow float32.
   const Matrix& run(std::span<const TokenId> tokens,
                     std::span<LayerObserver* const> observers = {});
 

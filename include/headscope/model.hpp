@@ -79,12 +79,12 @@ Model load_model(const std::string& path, const LoadOptions& options = {});
 void save_model(const Model& model, const std::string& path);
 
 /// Weights normal(0, initial_deviation), GPT-2's W_O and W_out divided by sqrt(2 n_layer), biases
-/// 0, gains 1. Repeatable from the seed.
+/// 0, gains 1; pruned heads 0. Repeatable from the seed.
 Model random_model(const ModelConfig& config, std::uint64_t seed);
 
 /// The model with the entries of each layer's matrices exchanged at random within W_Q, W_K, W_V,
-/// W_O, W_in (gate and up apart) and W_out. Embeddings, biases and norms stay. Repeatable from the
-/// seed.
+/// W_O, W_in (gate and up apart) and W_out. Embeddings, biases, norms and pruned heads stay.
+/// Repeatable from the seed.
 Model permuted_model(const Model& model, std::uint64_t seed);
 
 }  // namespace headscope

@@ -75,7 +75,7 @@ const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* 
     const std::optional<ProjectionMemory> given = given_memory(observers, l, config, n_token);
     Matrix qkv = given ? Matrix(given->qkv, config.d_qkv(), n_token, false, true)
                        : w.qkv.matrix(config.d_qkv(), n_token);
-    Matrix mlp_pre = given ? Matrix(given->mlp_pre, config.d_in(), n_token, false, true) : hidden;
+    Matrix mlp_pre(given ? given->mlp_pre : hidden.memptr(), config.d_in(), n_token, false, true);
     Cube pattern = with_pattern ? w.pattern.cube(n_token, n_token, config.n_head) : Cube();
 
     layer.ln_1.apply(resid_pre, normalized);
@@ -88,6 +88,11 @@ const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* 
     layer.ln_2.apply(config.parallel_residual ? resid_pre : resid_mid, mlp_normalized);
     layer.mlp.apply(mlp_normalized, mlp_pre, blas::View(hidden).rows(0, config.d_mlp), resid_post,
                     products);
+    if (!resid_post.is_finite()) {
+      throw DataError(model_.path, "layer " + std::to_string(l),
+                      "expected finite activations, got NaN or infinity: float32 does not hold "
+                      "what these weights compute");
+    }
 
     const LayerView view{l,       n_token, resid_pre,        normalized, qkv,
                          pattern, z,       attention_output, resid_mid,  resid_post};

@@ -17,8 +17,10 @@ namespace {
 // A thread's logits (vocabulary_chunk x most_columns) stay in its share of the cache.
 constexpr Index most_columns = 512, least_columns = 64;
 
-// Beyond this difference of a logit, e^d times a vanishing clean probability can matter.
+// Beyond this difference of a logit, e^d times a vanishing clean probability can matter; so it can
+// where less than this share is left of the sum over the clean probabilities.
 constexpr float trusted_difference = 60.0F;
+constexpr double trusted_share = 1e-9;
 
 // What a variant's column needs of the vocabulary processed so far.
 struct Sums {
@@ -33,7 +35,9 @@ struct Sums {
     const double relative = change / clean;
     return std::abs(relative) < 0.5 ? std::log1p(relative) : std::log(changed / clean);
   }
-  bool is_exact() const { return largest_difference < trusted_difference && changed > 0; }
+  bool is_exact() const {
+    return largest_difference < trusted_difference && changed > trusted_share * clean;
+  }
 };
 
 // A thread's differences of logits: a chunk of the vocabulary x some columns.

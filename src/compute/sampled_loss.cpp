@@ -22,6 +22,9 @@ constexpr Index clean_columns = 64, clean_entries = 1024, gathered_entries = 128
 // Where the logit of an entry that is drawn rises by more, entries that are not drawn may decide
 // the loss: it is computed from all. On text, a fortieth of the losses.
 constexpr float trusted_change = 2;
+// Where probable entries rise by more, or fall by more, entries of vanishing probability may
+// decide.
+constexpr float trusted_rise = 20;
 
 HEADSCOPE_VECTORISED void subtract_columns(const float* x, const float* y, Index count, float* to) {
 #pragma omp simd
@@ -41,40 +44,44 @@ struct Estimate {
 };
 
 struct Curvature {
-  float probable = 0, drawn = 0;    // sums of weight (e^d - 1 - d)
-  float largest_drawn = -infinity;  // d
+  float probable = 0, drawn = 0;                                  // sums of weight (e^d - 1 - d)
+  float largest_probable = -infinity, largest_drawn = -infinity;  // d
   float largest_logit = -infinity;
 };
 
 // Makes d the difference from its mean.
 HEADSCOPE_VECTORISED Curvature curvature_of(const float* logits, const float* weights,
                                             Index n_probable, Index n_entry, float mean, float* d) {
-  float probable = 0, drawn = 0, largest = -infinity, logit = -infinity;
+  float probable = 0, drawn = 0, logit = -infinity;
+  float largest_probable = -infinity, largest_drawn = -infinity;
 #pragma omp simd reduction(max : logit)
   for (Index i = 0; i < n_entry; ++i) {
     d[i] -= mean;
     const float changed = logits[i] + d[i];
     logit = changed > logit ? changed : logit;
   }
-#pragma omp simd reduction(+ : probable)
+#pragma omp simd reduction(+ : probable) reduction(max : largest_probable)
   for (Index i = 0; i < n_probable; ++i) {
     const float x = vector_math::select(d[i] > 88.0F, 88.0F, d[i]);
     probable += weights[i] * (vector_math::exponential_and_change(x).change - d[i]);
+    largest_probable = d[i] > largest_probable ? d[i] : largest_probable;
   }
-#pragma omp simd reduction(+ : drawn) reduction(max : largest)
+#pragma omp simd reduction(+ : drawn) reduction(max : largest_drawn)
   for (Index i = n_probable; i < n_entry; ++i) {
     const float x = vector_math::select(d[i] > 88.0F, 88.0F, d[i]);
     drawn += weights[i] * (vector_math::exponential_and_change(x).change - d[i]);
-    largest = d[i] > largest ? d[i] : largest;
+    largest_drawn = d[i] > largest_drawn ? d[i] : largest_drawn;
   }
-  return {probable, drawn, largest, logit};
+  return {probable, drawn, largest_probable, largest_drawn, logit};
 }
 
 Estimate estimate_of(const VocabularyDraw::Column& column, float mean, float* d) {
   const Curvature sums = curvature_of(column.logits.data(), column.weights.data(),
                                       column.n_probable, column.entries.size(), mean, d);
   return {std::log1p(static_cast<double>(sums.probable) + static_cast<double>(sums.drawn)),
-          sums.largest_logit, sums.largest_drawn < trusted_change};
+          sums.largest_logit,
+          sums.largest_drawn < trusted_change && sums.largest_probable < trusted_rise &&
+              mean > -trusted_rise};
 }
 
 // Probabilities of all entries, from their logits.

@@ -41,8 +41,9 @@ HEADSCOPE_VECTORISED void scale(float* values, Index count, float factor) {
 
 float softmax(float* scores, Index count) {
   const float largest = maximum(scores, count);
+  // No score is a number above -infinity: no pattern follows from them.
   if (largest == -infinity) {
-    std::fill_n(scores, count, 0.0F);
+    std::fill_n(scores, count, std::numeric_limits<float>::quiet_NaN());
     return -infinity;
   }
   const double sum = exponentiate(scores, count, largest);

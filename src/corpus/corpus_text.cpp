@@ -102,7 +102,8 @@ class PlainText : public CorpusFile {
         pieces_.push_back({document_begin_ + spans[i].first, spans[i].second - spans[i].first,
                            piece_name(name, i, spans.size())});
       }
-      add_document(spans.size());
+      // A long text of white space has no words to make pieces of.
+      if (!spans.empty()) add_document(spans.size());
     }
     document_.clear();
   }

@@ -22,7 +22,7 @@ bool tokens_add_up(const Tokenizer& tokenizer, std::string_view text, std::size_
 
 std::vector<ByteSpan> sentences(std::string_view text, ByteSpan span) {
   static const UnicodePattern pattern(
-      R"((?:[\p{Sentence_Terminal}\x{2026}]["'\p{Pe}\p{Pf}]*+(?=\s)|[\x{3002}\x{FF01}\x{FF1F}]["'\p{Pe}\p{Pf}]*+)\K\s*+)");
+      R"((?:[\p{Sentence_Terminal}\x{2026}]["'\p{Pe}\p{Pf}]*+(?=\p{White_Space})|[\x{3002}\x{FF01}\x{FF1F}]["'\p{Pe}\p{Pf}]*+)\K\p{White_Space}*+)");
   std::vector<ByteSpan> spans;
   UnicodePattern::Search search(pattern, text);
   std::size_t begin = span.first;
@@ -36,7 +36,7 @@ std::vector<ByteSpan> sentences(std::string_view text, ByteSpan span) {
 }
 
 std::vector<ByteSpan> find_words(std::string_view text, ByteSpan span) {
-  static const UnicodePattern pattern(R"(\S++)");
+  static const UnicodePattern pattern(R"(\P{White_Space}++)");
   std::vector<ByteSpan> spans;
   UnicodePattern::Search search(pattern, text);
   for (auto word = search.next(span.first); word && word->first < span.second;

@@ -88,17 +88,15 @@ TaskPair read_pair(const PairLine& line, const Tokenizer& tokenizer) {
   if (!is_sentences && !line.has("prefix")) {
     line.refuse("expected the fields sentence_good and sentence_bad, or prefix, good and bad");
   }
-  TokenIds begin{tokenizer.first_token()};
-  if (!is_sentences) {
-    const TokenIds ids = tokenizer.encode(line.text("prefix")).ids;
-    begin.insert(begin.end(), ids.begin(), ids.end());
-  }
   const std::string prefix = is_sentences ? "" : line.text("prefix"),
                     good = line.some_text(is_sentences ? "sentence_good" : "good"),
                     bad = line.some_text(is_sentences ? "sentence_bad" : "bad");
+  TokenIds begin{tokenizer.first_token()};
+  const TokenIds prefix_ids = tokenizer.encode(prefix).ids;
+  begin.insert(begin.end(), prefix_ids.begin(), prefix_ids.end());
   const auto side = [&](const std::string& text) {
     TokenIds tokens = begin;
-    const TokenIds ids = tokenizer.encode(text).ids;
+    const TokenIds ids = tokenizer.encode(text, !prefix.empty()).ids;
     tokens.insert(tokens.end(), ids.begin(), ids.end());
     return tokens;
   };

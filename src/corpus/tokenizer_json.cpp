@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
+#include "corpus/byte_alphabet.hpp"
 #include "corpus/tokenizer_settings.hpp"
 #include "headscope/error.hpp"
 
@@ -30,6 +31,13 @@ std::string merge_line(const json& merge, const std::string& source) {
   return line + '\n';
 }
 
+bool has_every_byte(const json& vocabulary) {
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (!vocabulary.contains(byte_alphabet::encode(static_cast<unsigned char>(byte)))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 TokenizerFiles parse_tokenizer_json(std::string_view text, const std::string& source) {
@@ -47,7 +55,10 @@ TokenizerFiles parse_tokenizer_json(std::string_view text, const std::string& so
   }
   files.settings_source = source;
   files.settings = json_text(settings);
-  if (TokenizerSettings::parse(files.settings, source).is_default()) files.settings.clear();
+  if (TokenizerSettings::parse(files.settings, source).is_default() &&
+      has_every_byte(json_at(model, "vocab"))) {
+    files.settings.clear();
+  }
   const json& merges = json_at(model, "merges");
   if (!merges.is_array()) throw DataError(source, "model.merges", "expected a list of merges");
   for (const json& merge : merges) files.merges += merge_line(merge, source);

@@ -34,7 +34,7 @@ struct TokenizerSettings {
   bool ignore_merges = false;  ///< a part that is a token needs no merges
   std::optional<std::string> prepended;  ///< the token that it puts before a text
 
-  /// Whether it is GPT-2's.
+  /// Whether it is GPT-2's, or differs only in what becomes of bytes without a token.
   bool is_default() const;
   /// What stands for a space in the vocabulary; empty if bytes do.
   std::string space_mark() const;

@@ -12,7 +12,7 @@ bool ends_in_white_space(std::string_view text) {
   if (const char last = text.back(); !utf8::is_continuation(last)) {
     return last == ' ' || (last >= '\t' && last <= '\r');
   }
-  static const UnicodePattern pattern(R"(\s)");
+  static const UnicodePattern pattern(R"(\p{White_Space})");
   std::size_t begin = text.size();
   while (begin > 0 && utf8::is_continuation(text[--begin])) {
   }

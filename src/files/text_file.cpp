@@ -42,13 +42,9 @@ class Converter {
     char* from = pending_.data();
     std::size_t n_from = pending_.size();
     while (n_from > 0) {
-      std::array<char, 4096> out;
-      char* to = out.data();
-      std::size_t n_to = out.size();
       const std::size_t before = n_from;
-      const std::size_t result = ::iconv(iconv_, &from, &n_from, &to, &n_to);
+      const std::size_t result = convert_some(&from, &n_from, text);
       n_converted_ += before - n_from;
-      text.append(out.data(), out.size() - n_to);
       if (result != static_cast<std::size_t>(-1) || errno == E2BIG) continue;
       if (errno == EINVAL) break;  // a character that the next block completes
       refuse(*from);
@@ -56,11 +52,24 @@ class Converter {
     pending_.erase(0, pending_.size() - n_from);
     return text;
   }
-  void finish() const {
+  /// What some encodings hold back of the last character, which a mark could follow.
+  std::string finish() {
     if (!pending_.empty()) refuse(pending_[0]);
+    std::string text;
+    convert_some(nullptr, nullptr, text);
+    return text;
   }
 
  private:
+  /// Appends what fits a buffer. @return iconv's result.
+  std::size_t convert_some(char** from, std::size_t* n_from, std::string& text) {
+    std::array<char, 4096> out;
+    char* to = out.data();
+    std::size_t n_to = out.size();
+    const std::size_t result = ::iconv(iconv_, from, n_from, &to, &n_to);
+    text.append(out.data(), out.size() - n_to);
+    return result;
+  }
   static iconv_t failed() { return std::bit_cast<iconv_t>(std::intptr_t{-1}); }
   [[noreturn]] void refuse(char byte) const {
     throw DataError(path_, "",
@@ -153,7 +162,11 @@ TextFile::TextFile(const std::string& path, const std::string& encoding) : path_
     } else {
       read_blocks(path, take);
     }
-    if (converter) converter->finish();
+    if (converter) {
+      const std::string text = converter->finish();
+      check.add(text);
+      converted_->append(text);
+    }
   }
   if (ends_lines_with_cr(*open(), path)) {
     auto with_lf = std::make_unique<TemporaryFile>();

@@ -15,7 +15,7 @@ bool is_model(FileKind kind) {
 
 ModelDescription describe_model(const TensorSource& source, const LoadOptions& options) {
   const ConfigFields fields = find_config(source);
-  const TensorIndex index(source, *fields.architecture);
+  const TensorIndex index(source, fields);
   ModelDescription description;
   description.config = index.resolve(fields, options);
   index.check(description.config);

@@ -70,12 +70,8 @@ void read_tensors(const TensorSource& source, const TensorIndex& index, Model& m
 
 // The tensor's name in the files of the architecture.
 std::string name_of(const Architecture& architecture, Matrix Model::*member) {
-  const auto& tensors = architecture.tensors;
-  const auto found = std::ranges::find_if(tensors, [&](const TensorSpec& spec) {
-    const auto* const held = std::get_if<Matrix Model::*>(&spec.member);
-    return held != nullptr && *held == member;
-  });
-  return std::string(found == tensors.end() ? "" : found->name);
+  const TensorSpec* const spec = tensor_of(architecture, member);
+  return std::string(spec == nullptr ? "" : spec->name);
 }
 
 // Hugging Face writes the unembedding even if it is the token embedding.
@@ -103,7 +99,7 @@ void settle_unembedding(const ConfigFields& fields, Model& model) {
 Model load_opened(const std::string& path, const LoadOptions& options) {
   const std::unique_ptr<TensorSource> source = open_tensor_source(path);
   const ConfigFields fields = find_config(*source);
-  const TensorIndex index(*source, *fields.architecture);
+  const TensorIndex index(*source, fields);
   Model model;
   model.path = path;
   model.config = index.resolve(fields, options);

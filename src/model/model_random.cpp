@@ -4,6 +4,7 @@
 
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
+#include "headscope/prune.hpp"
 #include "headscope/random.hpp"
 #include "model/architecture/architecture.hpp"
 #include "model/stored_tensor.hpp"
@@ -66,7 +67,7 @@ Model random_model(const ModelConfig& config, std::uint64_t seed) {
     }
     ++stream;
   });
-  model.config.pruned_heads = config.pruned_heads;
+  prune_heads(model, config.pruned_heads, PruneMode::remove);
   return model;
 }
 

@@ -59,8 +59,9 @@ Index published_n_head(const ModelConfig& config) {
 
 }  // namespace
 
-TensorIndex::TensorIndex(const TensorSource& source, const Architecture& architecture)
-    : source_(source), architecture_(architecture) {
+TensorIndex::TensorIndex(const TensorSource& source, const ConfigFields& fields)
+    : source_(source), architecture_(*fields.architecture) {
+  const Architecture& architecture = architecture_;
   const bool keras = source.kind() == FileKind::keras_model;
   const std::string title(architecture.title);
   for (const TensorInfo& tensor : source.tensors()) {
@@ -84,12 +85,25 @@ TensorIndex::TensorIndex(const TensorSource& source, const Architecture& archite
     throw adapter_refusal(source.path());
   }
   if (n_layer_ == 0) throw no_tensors();
+  if (fields.tied().value_or(true)) find_embedding_of_tied_weights();
   if (&architecture != &gpt2()) return;
   const TensorInfo *const c_attn = find(tensor_spec("h.{i}.attn.c_attn.weight")),
                           *const c_fc = find(tensor_spec("h.{i}.mlp.c_fc.weight"));
   linear_ = !keras && c_attn != nullptr && c_attn->shape.size() == 2 &&
             c_attn->shape[0] == 3 * c_attn->shape[1] &&
             (c_fc == nullptr || (c_fc->shape.size() == 2 && c_fc->shape[1] == c_attn->shape[1]));
+}
+
+// Of tied weights, safetensors' save_model writes one: under the name of the unembedding, the first
+// in the alphabet.
+void TensorIndex::find_embedding_of_tied_weights() {
+  const auto place_of = [&](Matrix Model::*member) {
+    return std::pair{tensor_of(architecture_, member), Index{0}};
+  };
+  const auto embedding = place_of(&Model::W_E), unembedding = place_of(&Model::W_U);
+  if (found_.contains(embedding) || !found_.contains(unembedding)) return;
+  found_[embedding] = found_[unembedding];
+  found_.erase(unembedding);
 }
 
 DataError TensorIndex::no_tensors() const {

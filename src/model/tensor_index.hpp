@@ -15,7 +15,7 @@ class TensorIndex {
  public:
   /// @throws DataError if the file has none of the architecture's tensors, two for the same one, or
   /// layer tensors that the architecture does not have.
-  TensorIndex(const TensorSource& source, const Architecture& architecture);
+  TensorIndex(const TensorSource& source, const ConfigFields& fields);
 
   /// Null if the file lacks it.
   const TensorInfo* find(const TensorSpec& spec, Index layer = 0) const;
@@ -48,6 +48,7 @@ class TensorIndex {
 
   ModelConfig resolve_gpt2(const ConfigFields& fields, const LoadOptions& options) const;
   void check_layers(const ConfigFields& fields) const;
+  void find_embedding_of_tied_weights();
   DataError no_tensors() const;
 
   const TensorSource& source_;

@@ -371,6 +371,18 @@ TEST_F(HeadAblationTest, HoldsWhereLogitsChangeByHundreds) {
   expect_increases_of_double_precision(model, tokens_, increase_tolerance);
 }
 
+// Where almost nothing is left of what the clean model predicts, and an entry counts whose clean
+// probability float32 cannot tell from 0.
+TEST(HeadAblation, HoldsWhereTheCleanModelIsCertain) {
+  ModelConfig config = test::small_config();
+  config.n_layer = 1;
+  config.d_vocab = 3;
+  Model model = test::random_weights(config, 7);
+  model.ln_f_gain *= 60;
+  expect_increases_of_double_precision(model, test::Normal(5).tokens(60, config.d_vocab),
+                                       increase_tolerance);
+}
+
 // A constant added to all logits changes no loss. The change common to all logits is some ten times
 // the one that counts, and so is its rounding.
 TEST_F(HeadAblationTest, HoldsWhereAllLogitsChangeAlike) {

@@ -1,5 +1,6 @@
 #include "headscope/forward.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "headscope/attention.hpp"
@@ -209,6 +210,16 @@ TEST(Forward, SaysWhatIsWrongWithAResidualStream) {
             "residual stream rows: expected 32, got 31");
   EXPECT_EQ(message_of<ShapeError>([&] { forward.loss(longer, tokens); }),
             "residual stream columns: expected 3, got 5");
+}
+
+TEST(Forward, SaysWhereActivationsOverflow) {
+  Model model = random_weights(small_config(), 19);
+  model.path = "model.h5";
+  model.layers[1].W_QKV *= 1e22F;
+  Forward forward(model);
+  const TokenIds tokens = {1, 2, 3};
+  EXPECT_THAT(message_of<DataError>([&] { forward.run(tokens); }),
+              testing::StartsWith("model.h5:layer 1: expected finite activations, got NaN"));
 }
 
 TEST(Forward, RefusesAnAttentionOnlyModel) {

@@ -89,6 +89,18 @@ TEST_F(SampledLoss, IsComputedFromAllEntriesWhereLogitsRiseByMuch) {
   }
 }
 
+TEST_F(SampledLoss, IsComputedFromAllEntriesWhereTheCleanModelIsCertain) {
+  Model model = model_;
+  model.ln_f_gain *= 60;
+  const std::vector<TokenLoss> whole = losses(model, {}, variants_),
+                               sampled = losses(model, {20, 20}, variants_);
+  for (std::size_t v = 0; v < whole.size(); ++v) {
+    for (std::size_t i = 0; i < whole[v].nll.size(); ++i) {
+      EXPECT_NEAR(sampled[v].nll[i], whole[v].nll[i], 0.01 * std::max(1.0, whole[v].nll[i]));
+    }
+  }
+}
+
 TEST_F(SampledLoss, IsThatOfAblatedHeadsAlone) {
   HeadAblation sampled(model_, {}, {.sample = {20, 20}}), whole(model_);
   observe(sampled);

@@ -203,6 +203,33 @@ TEST_F(CorpusFiles, LongTextsAreConvertedAcrossBlocks) {
   EXPECT_EQ(texts(open(write("c.txt", utf16), "utf-16le")), texts(plain));
 }
 
+TEST_F(CorpusFiles, TheLastCharacterOfATextMayWaitForAMark) {
+  EXPECT_THAT(texts(open(write("a.txt", "Hai"), "cp1258")), ElementsAre("Hai"));
+  EXPECT_THAT(texts(open(write("b.txt", "\xF9\xEC"), "cp1255")), ElementsAre("\u05E9\u05DC"));
+}
+
+TEST_F(CorpusFiles, ALongDocumentOfSpacesIsLeftOut) {
+  std::string spaces;
+  for (int i = 0; i < 600; ++i) spaces += "\u00A0";
+  const std::string path = write("a.txt", "One.\n\n" + spaces + "\n\nTwo.\n");
+  const Corpus corpus({path}, &test::small_tokenizer(), {.max_tokens = 16});
+  EXPECT_THAT(texts(corpus), ElementsAre("One.", "Two."));
+}
+
+// The Mongolian vowel separator is no white space, as it was in early versions of Unicode.
+TEST_F(CorpusFiles, CutsDropWhiteSpaceAlone) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "ab\u180E";
+  const std::string path = write("a.txt", text);
+  const Corpus corpus({path}, &test::small_tokenizer(), {.max_tokens = 16});
+  std::string all;
+  for (std::uint64_t piece = 0; piece < corpus.n_piece(); ++piece) {
+    const TokenIds tokens = corpus.piece(0, piece).tokens;
+    all += test::small_tokenizer().decode({tokens.begin() + 1, tokens.end()});
+  }
+  EXPECT_EQ(all, text);
+}
+
 TEST_F(CorpusFiles, LinesMayEndWithCrAlone) {
   EXPECT_THAT(texts(open(write("a.txt", "One,\rtwo.\r\rThree.\r"))),
               ElementsAre("One,\ntwo.", "Three."));

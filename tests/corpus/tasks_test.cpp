@@ -58,6 +58,24 @@ TEST_F(TaskFilesTest, ReadsBothForms) {
   EXPECT_EQ(tasks[2].name, "t");
 }
 
+// Llama's tokenizers put a space before a text, not before what follows its beginning.
+TEST_F(TaskFilesTest, BothFormsOfAPairHaveTheSameTokens) {
+  const std::string path =
+      write("t.jsonl", R"({"prefix": "The cat", "good": " is", "bad": "s", "task": "a"})"
+                       "\n"
+                       R"({"sentence_good": "The cat is", "sentence_bad": "The cats"})");
+  for (const std::string family : {"neox", "llama3", "llama2", "mistral", "metaspace"}) {
+    const Tokenizer tokenizer = Tokenizer::from_directory(
+        std::string(HEADSCOPE_TEST_DATA) + "/tokenizer_families/" + family + ".json");
+    const std::vector<Task> tasks = TaskFiles({path}, tokenizer, {}).tasks();
+    ASSERT_EQ(tasks.size(), 2U);
+    EXPECT_EQ(tasks[0].pairs.at(0).good, tasks[1].pairs.at(0).good) << family;
+    EXPECT_EQ(tokenizer.decode(tasks[0].pairs.at(0).bad),
+              tokenizer.decode(tasks[1].pairs.at(0).bad))
+        << family;
+  }
+}
+
 TEST_F(TaskFilesTest, SharedTokensEndWhereTheSidesDiffer) {
   for (const Task& task :
        read(R"({"sentence_good": "The cat runs far.", "sentence_bad": "The cat run far."})"

@@ -53,6 +53,17 @@ TEST(TokenizerJson, GivesTheIdsOfHuggingFaceWithAddedTokensAndEitherFormOfMerges
   EXPECT_EQ(pairs.decode(304), "日本語");
 }
 
+TEST(TokenizerJson, BytesWithoutATokenAreLeftOutWhereTheTokenizerSaysSo) {
+  const test::TemporaryDirectory folder;
+  json content = parse_file(data_path("hub/snapshot/tokenizer.json"));
+  json& vocabulary = content["model"]["vocab"];
+  vocabulary["a token that no text has"] = vocabulary["\u0100"];
+  vocabulary.erase("\u0100");  // byte 0
+  test::write_file(folder.file("tokenizer.json"), content.dump());
+  const Tokenizer tokenizer = Tokenizer::from_directory(folder.file("tokenizer.json"));
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode(std::string("one\0", 4)).ids), "one");
+}
+
 TEST(TokenizerJson, OtherKindsAreRefusedByName) {
   const auto error = [](const std::string& name) {
     const std::string path = data_path("hub/other_" + name + ".json");

@@ -184,6 +184,19 @@ TEST_F(ArchitectureRefusals, WhatIsNotComputedIsNamed) {
   EXPECT_EQ(error_after("llama", {{"rope_parameters", {{"rope_type", "yarn"}}}}),
             "config.json:rope_parameters: expected rope_type default, linear or llama3, got "
             "\"yarn\"");
+  EXPECT_EQ(error_after("llama", {{"rope_parameters", {{"rope_type", "linear"}}}}),
+            "config.json:rope_parameters.factor: expected a number, since rope_type is linear, got "
+            "none");
+  EXPECT_EQ(error_after("llama", {{"rope_parameters",
+                                   {{"rope_type", "llama3"},
+                                    {"factor", 8},
+                                    {"low_freq_factor", 1},
+                                    {"high_freq_factor", 4}}}}),
+            "config.json:rope_parameters.original_max_position_embeddings: expected a number, "
+            "since rope_type is llama3, got none");
+  EXPECT_EQ(error_after("llama", {{"rope_parameters", {{"full_attention", json::object()}}}}),
+            "config.json:rope_parameters: expected the same parameters for all layers, got "
+            "\"full_attention\"");
   EXPECT_EQ(error_after("llama", {{"hidden_act", "xielu"}}).substr(0, 34),
             "config.json:hidden_act: expected g");
 }
@@ -204,6 +217,15 @@ TEST_F(ArchitectureRefusals, TensorsThatDoNotFitTheConfigAreNamed) {
             "config.json beside the file must name the model_type");
   EXPECT_THAT(error_after("llama_biased", {{"num_attention_heads", nullptr}}),
               HasSubstr("num_attention_heads: expected a whole number, got none"));
+}
+
+TEST_F(ArchitectureRefusals, APartOfAHeadMayTurn) {
+  EXPECT_EQ(error_after("qwen2", {{"rope_parameters", {{"partial_rotary_factor", 0.5}}}}),
+            "no error");
+  const Model model = load_model(folder_.file("qwen2"));
+  EXPECT_EQ(model.config.d_rotary(), model.config.d_head() / 2);
+  save_model(model, folder_.file("flat.h5"));
+  EXPECT_EQ(load_model(folder_.file("flat.h5")).config.d_rotary(), model.config.d_rotary());
 }
 
 TEST_F(ArchitectureRefusals, ASlidingWindowBoundsTheContext) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "files/hdf5_file.hpp"
@@ -97,6 +98,29 @@ TEST(ModelLoad, UnembeddingIsTiedUnlessTheFileHasItsOwn) {
   EXPECT_FALSE(biased.config.tied_unembedding);
   EXPECT_TRUE(test::same_values(biased.W_U, untied.W_U));
   EXPECT_EQ(biased.b_U.n_elem, 61U);
+}
+
+// As safetensors' save_model writes tied weights: once, under the first of their names.
+TEST(ModelLoad, TiedWeightsMayBeStoredAsTheUnembedding) {
+  const std::string original = test::data_path("tiny_safetensors/model.safetensors");
+  std::string bytes = test::read_file(original);
+  std::uint64_t n_header = 0;
+  std::memcpy(&n_header, bytes.data(), sizeof n_header);
+  const std::string name = "\"transformer.wte.weight\"";
+  std::string renamed = "\"lm_head.weight\"";
+  renamed.resize(name.size(), ' ');
+  bytes.replace(bytes.find(name), name.size(), renamed);
+  const test::TemporaryDirectory folder;
+  test::write_file(folder.file("model.safetensors"), bytes);
+  std::filesystem::copy_file(test::data_path("tiny_safetensors/config.json"),
+                             folder.file("config.json"));
+  const Model model = load_model(folder.file("model.safetensors")), expected = load_model(original);
+  EXPECT_TRUE(model.is_complete());
+  EXPECT_TRUE(model.config.tied_unembedding);
+  EXPECT_TRUE(test::same_values(model.W_E, expected.W_E));
+  const FileDescription described = describe_file(folder.file("model.safetensors"));
+  EXPECT_THAT(described.model->missing, testing::IsEmpty());
+  EXPECT_EQ(described.model->n_stored, describe_file(original).model->n_stored);
 }
 
 TEST(ModelLoad, ConfigBesideTheFileIsHonoured) {

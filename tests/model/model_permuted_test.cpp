@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headscope/model.hpp"
+#include "headscope/prune.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -41,6 +42,23 @@ TEST(PermutedModel, ExchangesEntriesWithinEachMatrixOfALayerAlone) {
   }
   EXPECT_TRUE(same(permuted_model(model, 1).layers[0].W_O, permuted.layers[0].W_O));
   EXPECT_FALSE(same(permuted_model(model, 2).layers[0].W_O, permuted.layers[0].W_O));
+}
+
+TEST(PermutedModel, AndRandomModelHaveThePrunedHeadsOfTheirModel) {
+  ModelConfig config = test::tiny_config();
+  Model model = random_model(config, 5);
+  const std::vector<HeadIndex> heads{{1, 0}};
+  prune_heads(model, heads, PruneMode::remove);
+  const Index d_head = config.d_head(), last = config.d_z() - 1;
+  for (const Model& control : {permuted_model(model, 1), random_model(model.config, 3)}) {
+    EXPECT_EQ(control.config.pruned_heads, heads);
+    const LayerWeights& layer = control.layers[1];
+    for (const Index first : {config.q_row(0), config.k_row(0), config.v_row(0)}) {
+      EXPECT_TRUE(layer.W_QKV.rows(first, first + d_head - 1).is_zero());
+    }
+    EXPECT_TRUE(layer.W_O.cols(0, d_head - 1).is_zero());
+    EXPECT_FALSE(arma::any(arma::vectorise(layer.W_O.cols(d_head, last)) == 0.0F));
+  }
 }
 
 TEST(PermutedModel, KeepsGateAndUpApart) {

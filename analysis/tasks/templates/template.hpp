@@ -45,9 +45,12 @@ class TokenizerCheck {
   std::vector<std::string> single_token_words(const std::string& kind,
                                               const std::vector<std::string>& words,
                                               std::size_t least = 2) const;
-  /// Whether the text as it stands is one token.
+  /// Whether the text as it stands, after other text, is one token.
   bool is_single(const std::string& text) const { return n_token(text) == 1; }
-  std::size_t n_token(const std::string& text) const { return tokenizer_.encode(text).ids.size(); }
+  /// Tokens of a text that follows other text.
+  std::size_t n_token(const std::string& text) const {
+    return tokenizer_.encode(text, /*continues=*/true).ids.size();
+  }
   /// @throws DataError  `greater_than: expected …, got …`.
   [[noreturn]] void refuse(const std::string& problem) const;
 

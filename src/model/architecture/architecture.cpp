@@ -1,5 +1,6 @@
 #include "model/architecture/architecture.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.hpp"
@@ -30,6 +31,14 @@ std::vector<TensorSpec> with_layer_prefix(const std::string& prefix,
     if (spec.per_layer()) spec.name.insert(0, prefix);
   }
   return tensors;
+}
+
+const TensorSpec* tensor_of(const Architecture& architecture, Matrix Model::*member) {
+  const auto found = std::ranges::find_if(architecture.tensors, [&](const TensorSpec& spec) {
+    const auto* const held = std::get_if<Matrix Model::*>(&spec.member);
+    return held != nullptr && *held == member;
+  });
+  return found == architecture.tensors.end() ? nullptr : &*found;
 }
 
 std::span<const Architecture* const> architectures() {

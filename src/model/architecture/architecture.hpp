@@ -52,6 +52,9 @@ std::vector<ConfigField> common_fields_and(std::initializer_list<ConfigField> fu
 std::vector<TensorSpec> with_layer_prefix(const std::string& prefix,
                                           std::vector<TensorSpec> tensors);
 
+/// The tensor of a matrix; null if the architecture has none.
+const TensorSpec* tensor_of(const Architecture& architecture, Matrix Model::*member);
+
 /// All known ones, GPT-2 first.
 std::span<const Architecture* const> architectures();
 /// Null if the name is unknown.

@@ -27,7 +27,8 @@ const Architecture& llama() {
                                    {"head_dim", &C::head_width},
                                    {"rms_norm_eps", &C::layer_norm_epsilon},
                                    {"mlp_bias", &C::mlp_bias},
-                                   {"rope_theta", &Rotary::theta}}),
+                                   {"rope_theta", &Rotary::theta},
+                                   {"partial_rotary_factor", &Rotary::share}}),
       .tensors = with_layer_prefix(
           "model.layers.{i}.",
           {{"model.embed_tokens.weight",

@@ -9,6 +9,10 @@ void read_rotary(const JsonFields& config, Rotary& rotary) {
   const char* const name = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
   const auto parameters = config.object(name);
   if (!parameters) return;
+  for (const char* const kind : {"full_attention", "sliding_attention"}) {
+    if (!parameters->has(kind)) continue;
+    throw config.wrong(name, "the same parameters for all layers", kind);
+  }
   const auto read = [&](const char* field, double& value) {
     value = parameters->real(field).value_or(value);
   };
@@ -21,10 +25,19 @@ void read_rotary(const JsonFields& config, Rotary& rotary) {
     throw config.wrong(name, "rope_type default, linear or llama3", type);
   }
   rotary.scaling = type == "linear" ? RotaryScaling::linear : RotaryScaling::llama3;
-  read("factor", rotary.factor);
-  read("low_freq_factor", rotary.low_frequency_factor);
-  read("high_freq_factor", rotary.high_frequency_factor);
-  read("original_max_position_embeddings", rotary.original_n_ctx);
+  const auto require = [&](const char* field, double& value) {
+    const auto given = parameters->real(field);
+    if (!given) {
+      throw DataError(config.file(), std::string(name) + "." + field,
+                      "expected a number, since rope_type is " + type + ", got none");
+    }
+    value = *given;
+  };
+  require("factor", rotary.factor);
+  if (type == "linear") return;
+  require("low_freq_factor", rotary.low_frequency_factor);
+  require("high_freq_factor", rotary.high_frequency_factor);
+  require("original_max_position_embeddings", rotary.original_n_ctx);
 }
 
 std::string rotary_scaling_text(const Rotary& rotary) {
