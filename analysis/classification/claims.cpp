@@ -199,7 +199,7 @@ void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHead
     double most = 0;
     for (const ControlHeads& control : controls) most = std::max(most, n_of(control));
     if (controls.size() >= n_control_per_kind && claim->effect.has_interval() &&
-        claim->effect.low * static_cast<double>(n_head_total) > most) {
+        claim->effect.low > most / static_cast<double>(n_head_total)) {
       claim->verdict = Verdict::holds;
     }
   }

@@ -919,6 +919,26 @@ TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsMoreHeadsThanUntrainedM
   EXPECT_EQ(verdict(0, 0, {0, 0, 0, 0, 0}), Verdict::does_not_hold);
 }
 
+TEST_F(TypesTest, AClaimComparesNumbersOfHeadsWithoutRounding) {
+  // In double, 14 / 25 is not 1 / 25 added 14 times, and 14 / 25 times 25 is more than 14.
+  constexpr Index n_head_total = 25;
+  TypesOf types = no_heads(n_head_total, 21);
+  types.of("delimiter").margin.head_rows(14).fill(0.5);
+  std::vector<Claim> claims = specialisation_claims(types.types, full_powers(), no_notes());
+  const auto claim =
+      std::ranges::find(claims, "Some heads are delimiter heads.", &Claim::statement);
+  EXPECT_EQ(claim->effect.value, 14.0 / n_head_total);
+  EXPECT_EQ(claim->effect.low, 14.0 / n_head_total);
+  const auto verdict = [&](double untrained) {
+    settle_by_controls(head_type_list(),
+                       {n_control_per_kind, ControlHeads(head_type_list().size(), untrained)},
+                       n_head_total, claims);
+    return claim->verdict;
+  };
+  EXPECT_EQ(verdict(14), Verdict::undecided) << "an untrained model has as many";
+  EXPECT_EQ(verdict(13), Verdict::holds);
+}
+
 TEST_F(TypesTest, NoHeadOfATypeSaysThereIsNoneIfOneWouldBeFound) {
   const auto verdict = [&](double power) {
     std::vector<double> powers = full_powers();
