@@ -88,6 +88,20 @@ TEST(PlaceKeys, OfInductionLeaveOutACopyRightBeforeTheQuery) {
               ElementsAre(no_keys, no_keys, no_keys, Keys{2}, Keys{2}, Keys{4}, no_keys));
 }
 
+TEST(InductionExamples, NeverSeekTheQuery) {
+  PlaceExample of;
+  of.tokens = {0, 5, 6, 5, 5, 7, 7};
+  of.copies = earlier_copies(of.tokens);
+  const PlaceSource piece{of.tokens, of.is_punctuation, of.copies, of.rarest, of.words};
+  const TokenSimilarity similarity(of.tokens, Matrix(2, 10, arma::fill::ones), 0, 0, 0);
+  const std::vector<ExampleCase> cases = induction_type().examples.cases({piece, similarity});
+  ASSERT_EQ(cases.size(), 2u) << "the copy of the last token is right before it";
+  EXPECT_EQ(cases[0].query, 3u);
+  EXPECT_THAT(cases[0].targets, ElementsAre(2));
+  EXPECT_EQ(cases[1].query, 4u);
+  EXPECT_THAT(cases[1].targets, ElementsAre(2));
+}
+
 TEST(FillPlace, SharesAttentionAmongTheKeysAndElseTakesTheMeanRow) {
   Matrix pattern(4, 4);
   fill_place({no_keys, {0, 1}, no_keys, no_keys}, {3, 1, 0, 0}, 0.5, pattern);
