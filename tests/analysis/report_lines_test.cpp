@@ -89,6 +89,8 @@ TEST(PruningLines, RepeatThePrunableShares) {
 TEST(PruningLines, WarnOfALossAboveThatOfGuessing) {
   ResultsGroup group = pruning(5, 2);
   EXPECT_EQ(described(pruning_presentation(), group).warning, "");
+  group.variables[2].values.values[0] = std::log(1000) * (1 + 1e-7);
+  EXPECT_EQ(described(pruning_presentation(), group).warning, "") << "rounding";
   group.variables[2].values.values[0] = 7;
   EXPECT_THAT(
       described(pruning_presentation(), group).warning,
