@@ -80,18 +80,20 @@ std::string type_statement(const HeadType& type) {
 /// Does finding no head prove that there is none? Adds the reasons to the evidence. A type with a
 /// significance test needs a powerful one; a head that passes it, or any head of a type without a
 /// test, must have an interval below the threshold.
-Verdict verdict_of_none(const arma::mat& margin, double power, std::string& evidence) {
-  if (!std::isnan(power)) {
-    evidence +=
-        " The significance test would find one head at the threshold with a probability of " +
-        percent(power) + ".";
-    if (power < least_power) return Verdict::undecided;
+Verdict verdict_of_none(const MeasuredType& type, double power, std::string& evidence) {
+  if (type.has_power()) {
+    evidence += std::isnan(power) ? " The probability that the significance test would find one "
+                                    "head at the threshold is unknown."
+                                  : " The significance test would find one head at the threshold "
+                                    "with a probability of " +
+                                        percent(power) + ".";
+    if (!(power >= least_power)) return Verdict::undecided;
   }
   Index n_near = 0;
-  for (Index head_index = 0; head_index < margin.n_rows; ++head_index) {
-    n_near += row_estimate(margin, head_index).high >= 0 ? 1 : 0;
+  for (Index head_index = 0; head_index < type.margin.n_rows; ++head_index) {
+    n_near += row_estimate(type.margin, head_index).high >= 0 ? 1 : 0;
   }
-  const std::string significant = std::isnan(power) ? "" : "significant ";
+  const std::string significant = type.has_power() ? "significant " : "";
   if (n_near == 0) {
     evidence += " No " + significant + "head's interval reaches the threshold.";
     return Verdict::does_not_hold;
@@ -121,13 +123,11 @@ Claim type_claim(const MeasuredType& type, double power, const std::string& note
     claim.evidence +=
         " No head can pass: the baseline leaves less room above it than the rule requires.";
   } else if (n == 0) {
-    claim.verdict = verdict_of_none(type.margin, power, claim.evidence);
+    claim.verdict = verdict_of_none(type, power, claim.evidence);
   } else if (claim.effect.low == 0) {
     claim.evidence += " In some resamples of the documents no head passes.";
   }
-  if (claim.effect.has_interval() && !std::isnan(power)) {
-    claim.evidence += of_interval_with_test;
-  }
+  if (claim.effect.has_interval() && type.has_power()) claim.evidence += of_interval_with_test;
   return claim;
 }
 
@@ -162,13 +162,14 @@ std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
   }
   std::vector<std::string> weak;
   for (const MeasuredType* const type : named) {
-    if (power_of(type) < least_power) weak.push_back(spaced(type->type->name));
+    if (!type->has_power() || !type->untested.empty() || power_of(type) >= least_power) continue;
+    weak.push_back(spaced(type->type->name));
   }
   if (!weak.empty()) {
     if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
     any.evidence +=
-        " The share may be larger: for some types a single head at the threshold would be found "
-        "with a probability below " +
+        " The share may be larger: for some types the probability that a single head at the "
+        "threshold would be found is unknown or below " +
         percent(least_power) + " (" + joined(weak, ", ") + ").";
   }
   std::vector<Claim> claims{any};
@@ -198,7 +199,7 @@ void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHead
     double most = 0;
     for (const ControlHeads& control : controls) most = std::max(most, n_of(control));
     if (controls.size() >= n_control_per_kind && claim->effect.has_interval() &&
-        claim->effect.low * static_cast<double>(n_head_total) > most) {
+        claim->effect.low > most / static_cast<double>(n_head_total)) {
       claim->verdict = Verdict::holds;
     }
   }

@@ -10,8 +10,8 @@ namespace headscope {
 /// documents or, for induction, sequences. Undecided for a type that the corpus cannot test. "Some
 /// heads are of the type" does not hold if no head is found and the interval of no head reaches the
 /// threshold. A type with a significance test counts only heads that pass it, and its test must
-/// find a head at the threshold with a probability of at least least_power. Only untrained models
-/// can show that the claim holds (settle_by_controls).
+/// find a head at the threshold with a probability of at least least_power; an unknown probability
+/// (NaN) proves nothing. Only untrained models can show that the claim holds (settle_by_controls).
 /// @param powers  by type: HeadType::power, NaN without one.
 /// @param notes   by type: HeadType::claim_note, empty without one.
 std::vector<Claim> specialisation_claims(const MeasuredTypes& types,

@@ -267,7 +267,7 @@ Figure distance_figure(const ResultsGroup& group) {
           .title = "How far back heads look",
           .caption =
               "Attention-weighted mean distance to the key, sink excluded, tokens. A head that "
-              "spreads evenly over all keys has " +
+              "attends to the sink equally at all queries, and evenly to all other keys, has " +
               number_text(group.scalar("distance_uniform"), 3) + " on these documents.",
           .source = "Vig & Belinkov 2019, figure 8",
           .content = head_map("distance, tokens", {{"", group.values("distance")}}, 0)};

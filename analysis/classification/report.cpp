@@ -117,8 +117,8 @@ std::string syntax_line(const ResultsGroup& group) {
   }
   if (!best) {
     return "Even-numbered documents chose a head for each syntactic relation; on odd-numbered "
-           "documents no chosen head beats the best simple rule." +
-           rules_line(group);
+           "documents no chosen head is shown to beat the best simple rule by at least " +
+           number_text(100 * least_gain, 2) + " points." + rules_line(group);
   }
   const std::vector<std::string>& relations = group.labels("relation");
   return chosen(*best).text() + " finds the most arcs beyond its baseline: on " +
@@ -146,12 +146,13 @@ std::string coreference_line(const ResultsGroup& group) {
       "the nearest mention of the same gender and number"};
   const auto type = group.dimension("head_type").place_of("coreference");
   const auto n_passed = type ? std::ranges::count(group.values("type").part(*type).values, 1.0) : 0;
-  return (n_passed == 0 ? "No head finds" : count_text(n_passed, "head") + " find") +
-         std::string(n_passed == 1 ? "s" : "") +
-         " what a pronoun refers to better than simple rules do. " +
-         head_text(*best, accuracy.shape[1]) + " is best: right on " +
-         percent(accuracy.values[*best]) + " of the held-out pronouns, where " + words[*best_rule] +
-         " is right on " + percent(of_rule[*best_rule]) +
+  return "In finding what a pronoun refers to, " +
+         (n_passed == 0 ? "no head" : count_text(n_passed, "head")) +
+         (n_passed < 2 ? " is" : " are") + " shown to beat the best simple rule by at least " +
+         number_text(100 * least_gain, 2) + " points. " + head_text(*best, accuracy.shape[1]) +
+         " is best: right on " + percent(accuracy.values[*best]) +
+         " of the held-out pronouns, where " + words[*best_rule] + " is right on " +
+         percent(of_rule[*best_rule]) +
          (of_rule[*best_rule] + least_gain > 1
               ? ", so that no head could be better by the " + number_text(100 * least_gain, 2) +
                     " points that the type requires."

@@ -213,22 +213,31 @@ class ResultsBuilder {
   Index n_head_;
 };
 
+std::vector<Index> flat_indices(const std::vector<HeadIndex>& heads, Index n_head) {
+  std::vector<Index> indices;
+  for (const HeadIndex head : heads) indices.push_back(head.flat(n_head));
+  return indices;
+}
+
 /// What the rules of types read, with the tests that it points to.
 struct Tests {
   WeightedSums sums;
+  std::vector<Index> pruned;
   RelationTests relations;
   CoreferenceTest coreference = test_coreference(sums);
   SemanticTest semantic = test_semantic(sums);
   arma::mat induction;
 
-  Tests(const Statistics& statistics, const Array& induction_scores, std::size_t n_bootstrap,
-        std::uint64_t seed, bool offset_alone)
+  Tests(const Statistics& statistics, const Array& induction_scores,
+        const std::vector<HeadIndex>& pruned_heads, std::size_t n_bootstrap, std::uint64_t seed,
+        bool offset_alone)
       : sums(statistics, n_bootstrap, seed),
-        relations(test_relations(sums, offset_alone)),
+        pruned(flat_indices(pruned_heads, induction_scores.shape[2])),
+        relations(test_relations(sums, offset_alone, pruned)),
         induction(resampled_induction(induction_scores, sums.n_weighting(), seed)) {}
 
   Measured measured(const PermutedScores& permuted) const {
-    return {sums, relations, coreference, semantic, induction, permuted};
+    return {sums, relations, coreference, semantic, induction, permuted, pruned};
   }
 };
 
@@ -241,7 +250,7 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
                                     const PermutedScores& permuted) {
   const Index n_layer = induction.shape[1];
   const Index n_head = induction.shape[2];
-  const Tests tests(statistics, induction, n_bootstrap, seed, offset_alone);
+  const Tests tests(statistics, induction, pruned_heads, n_bootstrap, seed, offset_alone);
 
   ResultsGroup group;
   group.name = "classification";
@@ -314,7 +323,7 @@ std::uint64_t classification_results_bytes(const RunShape& run) {
 ControlValues control_types(const HeadTypeList& types, const Statistics& statistics,
                             const Array& induction, const std::vector<HeadIndex>& pruned_heads,
                             std::size_t n_bootstrap, std::uint64_t seed, bool offset_alone) {
-  const Tests tests(statistics, induction, n_bootstrap, seed, offset_alone);
+  const Tests tests(statistics, induction, pruned_heads, n_bootstrap, seed, offset_alone);
   const PermutedScores none;
   MeasuredTypes found = measured_types(types, tests.measured(none));
   leave_out_heads(pruned_heads, induction.shape[2], found);

@@ -74,7 +74,9 @@ constexpr std::array<ScoreInfo, n_baseline> baselines{{
     {"delimiter_baseline",
      "Share of the available keys, sink excluded, that are punctuation tokens", "1",
      headscope_definition},
-    {"distance_uniform", "distance of a head that attends evenly to all keys, sink excluded",
+    {"distance_uniform",
+     "distance of a head that attends to the sink equally at all queries, and evenly to all other "
+     "keys",
      "tokens", "Vig & Belinkov 2019"},
     {"distance_furthest", "distance of a head that always attends to position 1", "tokens",
      headscope_definition},

@@ -92,6 +92,8 @@ class DocumentStatistics {
   /// @throws ShapeError if the sum has another shape, Error if it is sealed, or too large.
   void add(const std::string& name, const Shape& shape, std::size_t first,
            std::span<const float> values);
+  void add(const std::string& name, const Shape& shape, std::size_t first,
+           std::span<const double> values);
 
   /// The document's row in `name`, zero at its first piece; add into it.
   /// @throws ShapeError if other rows have another shape, Error if the rows are sealed.

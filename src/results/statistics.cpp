@@ -168,6 +168,12 @@ void DocumentStatistics::add(const std::string& name, const Shape& shape, std::s
   check_fits(name, sum.total.add(values, first));
 }
 
+void DocumentStatistics::add(const std::string& name, const Shape& shape, std::size_t first,
+                             std::span<const double> values) {
+  Statistics::Sum& sum = statistics_.open_sum(name, shape, ExactSums::coarse);
+  check_fits(name, sum.total.add(values, first));
+}
+
 Array& DocumentStatistics::row(const std::string& name, const Shape& shape) {
   return statistics_.open_row(name, document_, shape);
 }

@@ -88,6 +88,51 @@ TEST(PlaceKeys, OfInductionLeaveOutACopyRightBeforeTheQuery) {
               ElementsAre(no_keys, no_keys, no_keys, Keys{2}, Keys{2}, Keys{4}, no_keys));
 }
 
+TEST(InductionExamples, NeverSeekTheQuery) {
+  PlaceExample of;
+  of.tokens = {0, 5, 6, 5, 5, 7, 7};
+  of.copies = earlier_copies(of.tokens);
+  const PlaceSource piece{of.tokens, of.is_punctuation, of.copies, of.rarest, of.words};
+  const TokenSimilarity similarity(of.tokens, Matrix(2, 10, arma::fill::ones), 0, 0, 0);
+  const std::vector<ExampleCase> cases = induction_type().examples.cases({piece, similarity});
+  ASSERT_EQ(cases.size(), 2u) << "the copy of the last token is right before it";
+  EXPECT_EQ(cases[0].query, 3u);
+  EXPECT_THAT(cases[0].targets, ElementsAre(2));
+  EXPECT_EQ(cases[1].query, 4u);
+  EXPECT_THAT(cases[1].targets, ElementsAre(2));
+}
+
+TEST(AddExplained, SaysThatFewDocumentsGiveNoInterval) {
+  const auto explained_by = [](Index n_document) {
+    const HeadTypeList types{sink_type()};
+    Statistics statistics;
+    for (std::uint64_t number = 0; number < n_document; ++number) {
+      DocumentStatistics document(statistics, number);
+      document.sum(explained_document_count, {n_block})(number) = 1;
+      document.sum(explained_token_count, {n_block})(number) = 10;
+      Array& losses = document.sum(explained_loss_name("sink", 0), {n_block, n_explained_loss});
+      losses(number, Index{explained_mean}) = 1 + 0.01 * static_cast<double>(number);
+      document.sum(place_sums_name("sink", 0), {n_place_sum})(place_query) = 10;
+      document.end();
+    }
+    ResultsGroup group;
+    group.add_dimension(Dimension::count("layer", 1));
+    group.add_dimension(Dimension::count("head", 1));
+    group.add_dimension(Dimension::labels("head_type", {"sink"}));
+    group.add({"type", "head_type layer head", "1", "x"}, Array({1, 1, 1}, 1));
+    group.add({"primary", "layer head", "1", "x"}, Array({1, 1}, 1));
+    add_explained(types, statistics, {}, group);
+    return group;
+  };
+  const ResultsGroup few = explained_by(19), enough = explained_by(20);
+  EXPECT_EQ(few.texts("explained_text")[0], "not measured: 19 documents give no interval");
+  EXPECT_EQ(explained_line(few),
+            "Without intervals the run cannot tell whether labels explain effects: 19 documents "
+            "give no interval.");
+  EXPECT_EQ(enough.values("explained_verdict").values[0], unexplained);
+  EXPECT_THAT(explained_line(enough), testing::StartsWith("1 label names a place"));
+}
+
 TEST(FillPlace, SharesAttentionAmongTheKeysAndElseTakesTheMeanRow) {
   Matrix pattern(4, 4);
   fill_place({no_keys, {0, 1}, no_keys, no_keys}, {3, 1, 0, 0}, 0.5, pattern);

@@ -8,6 +8,7 @@
 #include "classification/results.hpp"
 #include "classification/tests/paired.hpp"
 #include "classification/tests/relations.hpp"
+#include "classification/types/power.hpp"
 #include "classification/types/registry.hpp"
 #include "classification/types/types.hpp"
 #include "support/random_weights.hpp"
@@ -218,7 +219,7 @@ class TypesTest : public testing::Test {
     const CoreferenceTest coreference = test_coreference(sums);
     const SemanticTest semantic = test_semantic(sums);
     return {measured_types(head_type_list(),
-                           {sums, relations, coreference, semantic, scores, permuted})};
+                           {sums, relations, coreference, semantic, scores, permuted, {}})};
   }
 
   ResultsGroup results() {
@@ -260,6 +261,17 @@ TEST_F(TypesTest, EvenDocumentsChooseTheHeadAndOddOnesScoreItAgainstTheirBestOff
   EXPECT_EQ(test.offset, 2u) << "best on odd documents";
   EXPECT_DOUBLE_EQ(test.heldout_baseline(0), 12.0 / 40) << "not the 10 of even documents' offset 1";
   EXPECT_DOUBLE_EQ(test.heldout_accuracy(0, 0), 30.0 / 40);
+}
+
+TEST_F(TypesTest, APrunedHeadIsNotChosen) {
+  add_relation({5, 20}, {30, 12});
+  const WeightedSums sums = whole();
+  EXPECT_EQ(test_relations(sums, false, {1})[0].chosen_head, 0u);
+  EXPECT_EQ(test_relations(sums, false, {0, 1})[0].chosen_head, no_position);
+  const ResultsGroup group =
+      classification_results(head_type_list(), statistics(), Array({10, 1, n_typed_head}),
+                             {HeadIndex{.layer = 0, .head = 1}}, 50, 0);
+  EXPECT_EQ(group.values("relation_best_head")(0, 0), 0);
 }
 
 /// Relative error allowed to p: that of the t distribution's series in double.
@@ -722,26 +734,31 @@ std::vector<std::string> no_notes() {
   return std::vector<std::string>(head_type_list().size());
 }
 
-std::vector<double> no_powers() {
-  return std::vector<double>(head_type_list().size(), std::nan(""));
+/// 1 of types with a significance test, NaN of all others.
+std::vector<double> full_powers() {
+  std::vector<double> powers;
+  for (const HeadType& type : head_type_list()) powers.push_back(type.power ? 1 : std::nan(""));
+  return powers;
 }
 
 TEST_F(TypesTest, ClaimSevenHoldsWhereTheWholeIntervalIsAboveHalfTheHeads) {
   const auto claim = [&](Index n_always, Index n_sometimes) {
-    return specialisation_claims(margins_of(n_always, n_sometimes).types, no_powers(),
+    return specialisation_claims(margins_of(n_always, n_sometimes).types, full_powers(),
                                  no_notes())[0];
   };
   EXPECT_EQ(claim(3, 0).verdict, Verdict::holds);
   EXPECT_EQ(claim(1, 0).verdict, Verdict::does_not_hold);
   EXPECT_EQ(claim(1, 2).verdict, Verdict::undecided);
   EXPECT_DOUBLE_EQ(claim(3, 0).effect.value, 0.75) << "a head of two types counts once";
-  std::vector<double> weak = no_powers();
-  weak[code_of("coreference") - 1] = 0.5;
-  EXPECT_EQ(specialisation_claims(margins_of(1, 0).types, weak, no_notes())[0].verdict,
-            Verdict::undecided)
-      << "coreference heads may have been missed";
-  EXPECT_EQ(specialisation_claims(margins_of(3, 0).types, weak, no_notes())[0].verdict,
-            Verdict::holds);
+  std::vector<double> weak = full_powers();
+  for (const double power : {0.5, std::nan("")}) {
+    weak[code_of("coreference") - 1] = power;
+    const Claim few = specialisation_claims(margins_of(1, 0).types, weak, no_notes())[0];
+    EXPECT_EQ(few.verdict, Verdict::undecided) << "coreference heads may have been missed";
+    EXPECT_THAT(few.evidence, HasSubstr("unknown or below 80 % (coreference)"));
+    EXPECT_EQ(specialisation_claims(margins_of(3, 0).types, weak, no_notes())[0].verdict,
+              Verdict::holds);
+  }
 }
 
 TEST_F(TypesTest, PowerGoesByTheDocumentsThatHaveACase) {
@@ -764,7 +781,8 @@ TEST_F(TypesTest, PowerGoesByTheDocumentsThatHaveACase) {
     const SemanticTest semantic;
     const arma::mat induction;
     const PermutedScores permuted;
-    const Measured measured{sums, relations, coreference, semantic, induction, permuted};
+    const std::vector<Index> pruned;
+    const Measured measured{sums, relations, coreference, semantic, induction, permuted, pruned};
     return std::pair(syntactic_type().power(measured), coreference_type().power(measured));
   };
   // P(T > t(1 - 0.05 / 2) - 10 / 3), Student's of 9 and of 99 degrees of freedom, to seven digits.
@@ -774,22 +792,58 @@ TEST_F(TypesTest, PowerGoesByTheDocumentsThatHaveACase) {
   }
 }
 
+TEST(StandardError, IsTheMedianOfTheHeadsThatAreLeftOverTheResamplesThatHaveTheScore) {
+  const double nan = std::nan("");
+  // The first column is the whole corpus. Standard deviations of 1, 2 and 4.
+  const arma::mat score{{9, 1, 2, nan, 3}, {9, 2, 4, 0, 6}, {9, 4, 8, 0, 12}};
+  const arma::rowvec baseline{0, 0, 0, nan, 0};
+  EXPECT_DOUBLE_EQ(standard_error(score, baseline, {}), 2);
+  EXPECT_DOUBLE_EQ(standard_error(score, baseline, {2}), 1.5);
+  EXPECT_TRUE(std::isnan(standard_error(score, baseline, {0, 1, 2})));
+  EXPECT_TRUE(std::isnan(standard_error(score.head_cols(1), baseline.head(1), {})));
+  EXPECT_TRUE(std::isnan(standard_error(score.head_cols(2), baseline.head(2), {})));
+}
+
+TEST_F(TypesTest, ARelationOfUnknownPowerDoesNotMakeThePowerUnknown) {
+  RelationTest known;
+  known.heldout_count = 60;
+  known.heldout_documents = 100;
+  known.p = {0.5};
+  known.heldout_accuracy = {{0.5, 0.47, 0.5, 0.53}};
+  known.heldout_baseline = {0.4, 0.4, 0.4, 0.4};
+  RelationTest unknown = known;
+  unknown.heldout_accuracy.fill(0.5);  // no resample changes it
+  const WeightedSums sums = whole();
+  const CoreferenceTest coreference;
+  const SemanticTest semantic;
+  const arma::mat induction;
+  const PermutedScores permuted;
+  const std::vector<Index> pruned;
+  const auto power = [&](const RelationTests& relations) {
+    return syntactic_type().power(
+        {sums, relations, coreference, semantic, induction, permuted, pruned});
+  };
+  // P(T > t(1 - 0.05 / 2) - 10 / 3) as above: two heads are tested, one by each relation.
+  EXPECT_NEAR(power({known, unknown}), 0.9098114, 1e-7);
+  EXPECT_TRUE(std::isnan(power({unknown})));
+}
+
 TEST_F(TypesTest, AClaimThatNoUntrainedModelSettlesSaysSo) {
   std::vector<Claim> claims =
-      specialisation_claims(margins_of(2, 0).types, no_powers(), no_notes());
+      specialisation_claims(margins_of(2, 0).types, full_powers(), no_notes());
   say_without_controls(head_type_list(), claims);
   EXPECT_EQ(claims[1].verdict, Verdict::undecided);
   EXPECT_THAT(claims[1].evidence, HasSubstr("No untrained model was run"));
-  claims = specialisation_claims(margins_of(0, 0).types, no_powers(), no_notes());
+  claims = specialisation_claims(margins_of(0, 0).types, full_powers(), no_notes());
   say_without_controls(head_type_list(), claims);
   EXPECT_THAT(claims[1].evidence, Not(HasSubstr("untrained")));
 }
 
 /// A corpus of documents in which each head of a model attends to delimiters by a share of its own,
 /// `means`, give or take 0.25 from document to document; and the claim about its delimiter heads.
-/// @param powers  of the significance tests, by type.
+/// @param type  that the heads are of instead, by the same margins.
 Claim claim_on_documents(const arma::vec& means, std::uint64_t seed,
-                         const std::vector<double>& powers = no_powers()) {
+                         const std::string& type = "delimiter") {
   constexpr std::size_t n_document = 60, n_resample = 200;
   test::Normal normal(seed);
   arma::mat share(means.n_elem, n_document);
@@ -801,15 +855,15 @@ Claim claim_on_documents(const arma::vec& means, std::uint64_t seed,
   const Bootstrap bootstrap =
       Bootstrap::of_documents(std::vector<double>(n_document, 1), n_resample, seed);
   TypesOf types = no_heads(means.n_elem, 1 + n_resample);
-  arma::mat& margin = types.of("delimiter").margin;
+  arma::mat& margin = types.of(type).margin;
   for (Index w = 0; w < margin.n_cols; ++w) {
     const BootstrapCounts counts = w == 0 ? bootstrap.observed() : bootstrap.draw(w - 1);
     const arma::vec weights = arma::conv_to<arma::vec>::from(counts);
     margin.col(w) = share * weights / arma::accu(weights) - 0.5;
   }
-  std::vector<Claim> claims = specialisation_claims(types.types, powers, no_notes());
+  std::vector<Claim> claims = specialisation_claims(types.types, full_powers(), no_notes());
   remove_intervals_of_no_width(claims);
-  return *std::ranges::find(claims, "Some heads are delimiter heads.", &Claim::statement);
+  return *std::ranges::find(claims, "Some heads are " + type + " heads.", &Claim::statement);
 }
 
 // The standard error of a head's mean is 0.032: of 40 heads from 0.3 to 0.7 some 6 are within two
@@ -837,9 +891,8 @@ TEST_F(TypesTest, ANumberOfHeadsThatNoResampleChangesHasNoInterval) {
 }
 
 TEST_F(TypesTest, EvidenceSpeaksOfTheIntervalsScoresOnlyWhereThereIsAnInterval) {
-  const std::vector<double> powers(head_type_list().size(), 1);
-  const auto evidence = [&](const arma::vec& means) {
-    return claim_on_documents(means, 1, powers).evidence;
+  const auto evidence = [](const arma::vec& means) {
+    return claim_on_documents(means, 1, "syntactic").evidence;
   };
   const std::string of_interval = "The interval varies only the scores";
   EXPECT_THAT(evidence({0.05, 0.1, 0.9, 0.95}), testing::Not(HasSubstr(of_interval)));
@@ -850,7 +903,7 @@ TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsMoreHeadsThanUntrainedM
   const auto verdict = [&](Index n_always, Index n_sometimes,
                            const std::vector<double>& untrained) {
     std::vector<Claim> claims =
-        specialisation_claims(margins_of(n_always, n_sometimes).types, no_powers(), no_notes());
+        specialisation_claims(margins_of(n_always, n_sometimes).types, full_powers(), no_notes());
     std::vector<ControlHeads> controls(untrained.size());
     for (std::size_t i = 0; i < controls.size(); ++i)
       controls[i].assign(head_type_list().size(), untrained[i]);
@@ -866,26 +919,48 @@ TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsMoreHeadsThanUntrainedM
   EXPECT_EQ(verdict(0, 0, {0, 0, 0, 0, 0}), Verdict::does_not_hold);
 }
 
+TEST_F(TypesTest, AClaimComparesNumbersOfHeadsWithoutRounding) {
+  // In double, 14 / 25 is not 1 / 25 added 14 times, and 14 / 25 times 25 is more than 14.
+  constexpr Index n_head_total = 25;
+  TypesOf types = no_heads(n_head_total, 21);
+  types.of("delimiter").margin.head_rows(14).fill(0.5);
+  std::vector<Claim> claims = specialisation_claims(types.types, full_powers(), no_notes());
+  const auto claim =
+      std::ranges::find(claims, "Some heads are delimiter heads.", &Claim::statement);
+  EXPECT_EQ(claim->effect.value, 14.0 / n_head_total);
+  EXPECT_EQ(claim->effect.low, 14.0 / n_head_total);
+  const auto verdict = [&](double untrained) {
+    settle_by_controls(head_type_list(),
+                       {n_control_per_kind, ControlHeads(head_type_list().size(), untrained)},
+                       n_head_total, claims);
+    return claim->verdict;
+  };
+  EXPECT_EQ(verdict(14), Verdict::undecided) << "an untrained model has as many";
+  EXPECT_EQ(verdict(13), Verdict::holds);
+}
+
 TEST_F(TypesTest, NoHeadOfATypeSaysThereIsNoneIfOneWouldBeFound) {
   const auto verdict = [&](double power) {
-    std::vector<double> powers = no_powers();
+    std::vector<double> powers = full_powers();
     powers[code_of("syntactic") - 1] = power;
     return specialisation_claims(margins_of(0, 0).types, powers, no_notes())[2];
   };
   EXPECT_EQ(verdict(0.8).verdict, Verdict::does_not_hold);
   EXPECT_EQ(verdict(0.79).verdict, Verdict::undecided);
   EXPECT_THAT(verdict(0.79).evidence, HasSubstr("with a probability of 79 %"));
+  EXPECT_EQ(verdict(std::nan("")).verdict, Verdict::undecided);
+  EXPECT_THAT(verdict(std::nan("")).evidence, HasSubstr("head at the threshold is unknown"));
   // A rule that is nearly always right leaves no room for a head to be better by the gain.
   TypesOf out_of_reach = margins_of(0, 0);
   out_of_reach.of("syntactic").is_out_of_reach = true;
-  const Claim none_could = specialisation_claims(out_of_reach.types, no_powers(), no_notes())[2];
+  const Claim none_could = specialisation_claims(out_of_reach.types, full_powers(), no_notes())[2];
   EXPECT_EQ(none_could.verdict, Verdict::undecided);
   EXPECT_THAT(none_could.evidence, HasSubstr("No head can pass: the baseline leaves less room"));
   // A significant head below the threshold may lie above it.
   TypesOf significant = margins_of(0, 0);
   significant.of("syntactic").margin(0, 3) = 0.1;
   significant.of("syntactic").margin(0, 4) = 0.1;
-  std::vector<double> powers = no_powers();
+  std::vector<double> powers = full_powers();
   powers[code_of("syntactic") - 1] = 0.9;
   EXPECT_EQ(specialisation_claims(significant.types, powers, no_notes())[2].verdict,
             Verdict::undecided);
@@ -893,9 +968,9 @@ TEST_F(TypesTest, NoHeadOfATypeSaysThereIsNoneIfOneWouldBeFound) {
   TypesOf near = margins_of(0, 0);
   arma::mat& positional = near.of("positional").margin;
   positional(0, 3) = positional(0, 4) = 0.1;
-  EXPECT_EQ(specialisation_claims(near.types, no_powers(), no_notes())[1].verdict,
+  EXPECT_EQ(specialisation_claims(near.types, full_powers(), no_notes())[1].verdict,
             Verdict::undecided);
-  EXPECT_EQ(specialisation_claims(margins_of(0, 0).types, no_powers(), no_notes())[1].verdict,
+  EXPECT_EQ(specialisation_claims(margins_of(0, 0).types, full_powers(), no_notes())[1].verdict,
             Verdict::does_not_hold);
 }
 
@@ -943,7 +1018,7 @@ TEST_F(TypesTest, WithoutResamplesNoTypesClaimIsSettled) {
   TypesOf none = margins_of(0, 0), some = margins_of(2, 0);
   for (TypesOf* margins : {&none, &some}) {
     for (MeasuredType& type : margins->types) type.margin = arma::mat(type.margin.col(0));
-    const Claim claim = specialisation_claims(margins->types, no_powers(), no_notes())[1];
+    const Claim claim = specialisation_claims(margins->types, full_powers(), no_notes())[1];
     EXPECT_EQ(claim.verdict, Verdict::undecided);
     EXPECT_THAT(claim.evidence, HasSubstr("There is no interval to settle it."));
   }

@@ -86,6 +86,22 @@ TEST(PairedSums, AreThoseOfTheDifferencesByDocument) {
   EXPECT_TRUE(std::isnan(PairedSums(statistics, "other", 2).p(0, 1)));
 }
 
+TEST(PairedSums, ProductsOfNumbersBeyondFloat32AreExact) {
+  // 4099 x 4101 is above 2^24 and odd.
+  Statistics statistics;
+  for (std::uint64_t document = 0; document < 4; ++document) {
+    DocumentStatistics part(statistics, document);
+    PairedCounts counts(1, 1);
+    counts.add_case();
+    for (int i = 0; i < 4099; ++i) counts.add_rule_hit(0);
+    counts.add_head_hits(0, document < 3 ? 4101 : 4100);
+    counts.add_to(part, "test");
+    part.end();
+  }
+  // Differences of 2, 2, 2 and 1.
+  EXPECT_DOUBLE_EQ(PairedSums(statistics, "test", 1).p(0, 0), paired_t_p(4, 7, 13) / 2);
+}
+
 TEST(PairedSums, HeadsEqualToTheRuleInEveryDocumentAreNoEvidence) {
   Statistics statistics;
   for (std::uint64_t document = 0; document < 12; ++document) {

@@ -89,6 +89,8 @@ TEST(PruningLines, RepeatThePrunableShares) {
 TEST(PruningLines, WarnOfALossAboveThatOfGuessing) {
   ResultsGroup group = pruning(5, 2);
   EXPECT_EQ(described(pruning_presentation(), group).warning, "");
+  group.variables[2].values.values[0] = std::log(1000) * (1 + 1e-7);
+  EXPECT_EQ(described(pruning_presentation(), group).warning, "") << "rounding";
   group.variables[2].values.values[0] = 7;
   EXPECT_THAT(
       described(pruning_presentation(), group).warning,
@@ -245,8 +247,35 @@ TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {
           HasSubstr("1 head is shown to beat the best fixed offset on some relation by at least 10 "
                     "points; "
                     "1 is also shown to beat the nearest word")));
-  EXPECT_THAT(syntax_line(1, 0.4), HasSubstr("no chosen head beats the best simple rule"));
+  EXPECT_THAT(syntax_line(1, 0.4),
+              HasSubstr("no chosen head is shown to beat the best simple rule by at least 10 "
+                        "points. "));
   EXPECT_THAT(syntax_line(0, 0.75), HasSubstr("the run cannot tell whether a head finds"));
+}
+
+TEST(ClassificationLines, AHeadBetterThanTheRulesForPronounsByLessThanTheTypeAsksIsNotDenied) {
+  const auto coreference_line = [](double n_passed) {
+    ResultsGroup group = two_layers_of_three_heads();
+    group.add_dimension(Dimension::labels("head_type", {"coreference"}));
+    group.add_dimension(Dimension::count("rule", 4));
+    group.add_dimension(Dimension::count("mention", 2));
+    Array type({1, 2, 3});
+    for (Index head = 0; static_cast<double>(head) < n_passed; ++head) type(0, 0, head) = 1;
+    add(group, "type", {"head_type", "layer", "head"}, type);
+    for (const char* const name :
+         {"induction", "previous_token", "sink", "coreference_p", "coreference_pronoun_heldout"}) {
+      add(group, name, {"layer", "head"}, Array({2, 3}, {0.5, 0, 0, 0, 0, 0}));
+    }
+    add(group, "coreference_baseline_heldout", {"rule", "mention"},
+        Array({4, 2}, {0, 0.45, 0, 0.4, 0, 0.4, 0, 0.4}));
+    return lines(described(classification_presentation(), group))["Coreference"];
+  };
+  EXPECT_EQ(coreference_line(0),
+            "In finding what a pronoun refers to, no head is shown to beat the best simple rule by "
+            "at least 10 points. L0H0 is best: right on 50 % of the held-out pronouns, where the "
+            "nearest mention is right on 45 %.");
+  EXPECT_THAT(coreference_line(1), HasSubstr("1 head is shown to beat"));
+  EXPECT_THAT(coreference_line(2), HasSubstr("2 heads are shown to beat"));
 }
 
 TEST(RelationTexts, AreOfHeadsThatBeatTheOffsetAlone) {

@@ -97,6 +97,9 @@ TEST(Statistics, TotalsHoldWhatIsAddedDirectlyAtOnce) {
   EXPECT_EQ(statistics.total("large").values, (std::vector<double>{0, 0.25, -3}));
   document.add("large", {3}, 0, values);
   EXPECT_EQ(statistics.total("large").values, (std::vector<double>{0.25, -2.75, -3}));
+  const double beyond_float32[] = {0x1p24 + 1};
+  document.add("large", {3}, 2, beyond_float32);
+  EXPECT_EQ(statistics.total("large").values, (std::vector<double>{0.25, -2.75, 0x1p24 - 2}));
 }
 
 TEST(Statistics, RefusesASumThatIsInfiniteOrTooLarge) {

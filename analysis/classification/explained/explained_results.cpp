@@ -1,4 +1,5 @@
 #include <array>
+#include <cmath>
 
 #include "base/number_text.hpp"
 #include "classification/explained/explained.hpp"
@@ -32,7 +33,14 @@ std::string stays(const Estimate& share) {
                          : "none of its effect stays (" + percent(share.value) + ")";
 }
 
-std::string explained_text(const MeasuredLabel& label) {
+/// `12 documents give no interval`.
+std::string no_interval_text(double n_document) {
+  return count_text(static_cast<std::size_t>(n_document), "document") +
+         (n_document == 1 ? " gives" : " give") + " no interval";
+}
+
+std::string explained_text(const MeasuredLabel& label, double n_document) {
+  if (!label.increase.has_interval()) return "not measured: " + no_interval_text(n_document);
   if (label.verdict() == not_measured) {
     return "not measured: replacing the head's output by its mean has no measurable cost";
   }
@@ -114,11 +122,13 @@ void add_explained(const HeadTypeList& types, const Statistics& statistics,
   std::vector<MeasuredLabel> labels = measured_labels(types, statistics, group);
   if (!labels.empty()) estimate_labels(statistics, settings, labels);
 
+  double n_document = 0;
+  for (const double n : statistics.total(explained_document_count).values) n_document += n;
   const Shape shape = group.values("type").shape;
   std::vector<MeasuredLabel> by_place(shape[0] * shape[1] * shape[2]);
   std::vector<Estimate> increase(shape[1] * shape[2]);
   for (MeasuredLabel& label : labels) {
-    label.text = explained_text(label);
+    label.text = explained_text(label, n_document);
     increase[label.head_index] = label.increase;
     by_place[label.place] = std::move(label);
   }
@@ -133,8 +143,6 @@ void add_explained(const HeadTypeList& types, const Statistics& statistics,
   group.add(variables["explained_verdict"], by_place,
             [](const MeasuredLabel& label) { return static_cast<int>(label.verdict()); });
   group.add(variables["explained_text"], by_place, &MeasuredLabel::text);
-  double n_document = 0;
-  for (const double n : statistics.total(explained_document_count).values) n_document += n;
   group.add(variables["explained_documents"], n_document);
 }
 
@@ -157,8 +165,15 @@ std::string explained_line(const ResultsGroup& group) {
     n_half += verdict == explained && share.estimate(i).value >= 0.5 ? 1 : 0;
   }
   if (n_measured == 0) {
-    return "The run cannot tell whether labels explain effects: no head whose label names a place "
-           "has a measurable effect on the loss.";
+    const Variable& increase = group.variable("mean_ablation_increase");
+    const auto lacks_interval = [&](std::size_t i) {
+      return !std::isnan(increase.values.values[i]) && !increase.estimate(i).has_interval();
+    };
+    return numbers_where(increase.values.size(), lacks_interval).empty()
+               ? "The run cannot tell whether labels explain effects: no head whose label names a "
+                 "place has a measurable effect on the loss."
+               : "Without intervals the run cannot tell whether labels explain effects: " +
+                     no_interval_text(group.scalar("explained_documents")) + ".";
   }
   return count_text(n_measured, "label") + (n_measured == 1 ? " names" : " name") +
          " a place and " + (n_measured == 1 ? "belongs" : "belong") +

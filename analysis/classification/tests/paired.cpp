@@ -25,12 +25,11 @@ void PairedCounts::add_to(DocumentStatistics& statistics, const std::string& tes
     squares(i) += hits[i] * hits[i];
   }
   const Index n_head_total = head_hits_.size();
-  std::vector<float> products(n_head_total);
+  std::vector<double> products(n_head_total);
   for (Index rule = 0; rule < rule_hits_.size(); ++rule) {
     if (rule_hits_[rule] == 0) continue;
-    std::ranges::transform(head_hits_, products.begin(), [&](double head_hits) {
-      return static_cast<float>(rule_hits_[rule] * head_hits);
-    });
+    std::ranges::transform(head_hits_, products.begin(),
+                           [&](double head_hits) { return rule_hits_[rule] * head_hits; });
     statistics.add(sum_name("products", test), {rule_hits_.size(), n_head_total},
                    rule * n_head_total, products);
   }

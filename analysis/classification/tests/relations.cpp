@@ -114,7 +114,8 @@ struct RelationSums {
 /// Sets all of a test but its q-values.
 /// @param test  with relation and direction, and room for its values by weighting.
 /// @param read  sums of the relation.
-void fill(const WeightedSums& sums, const RelationSums& read, RelationTest& test) {
+void fill(const WeightedSums& sums, const RelationSums& read, const std::vector<Index>& pruned,
+          RelationTest& test) {
   const auto& [all, even, odd, all_hits, even_hits, heldout] = read;
   const ArcDirection direction = test.direction;
   const Index n_head_total = heldout.n_head_total(),
@@ -128,9 +129,11 @@ void fill(const WeightedSums& sums, const RelationSums& read, RelationTest& test
     test.accuracy.push_back(Ratio{all_hits(first + head_index), test.count}.value());
     test.even_gain.push_back(Ratio{even_hits(first + head_index), even_count}.value() -
                              even_baseline);
-  }
-  if (even_count > 0) {
-    test.chosen_head = even_hits.subvec(first, first + n_head_total - 1).index_max();
+    if (!(even_count > 0) || std::ranges::binary_search(pruned, head_index)) continue;
+    if (test.chosen_head == no_position ||
+        even_hits(first + head_index) > even_hits(first + test.chosen_head)) {
+      test.chosen_head = head_index;
+    }
   }
   const Index offset =
       best_place(odd.at_offsets(direction), 1, best_place(even.at_offsets(direction), 1));
@@ -217,12 +220,13 @@ bool passes_offset(const RelationTest& test, Index head_index) {
          test.heldout_accuracy(head_index, 0) >= test.heldout_offset_baseline + least_gain;
 }
 
-RelationTests test_relations(const WeightedSums& sums, bool offset_alone) {
+RelationTests test_relations(const WeightedSums& sums, bool offset_alone,
+                             const std::vector<Index>& pruned) {
   RelationTests tests = empty_tests(sums);
   RelationSums read;
   for (std::size_t i = 0; i < tests.size(); ++i) {
     if (i % 2 == 0) read.read(sums, tests[i].relation, offset_alone);
-    fill(sums, read, tests[i]);
+    fill(sums, read, pruned, tests[i]);
   }
   adjust(&RelationTest::p, &RelationTest::q, tests);
   adjust(&RelationTest::offset_p, &RelationTest::offset_q, tests);

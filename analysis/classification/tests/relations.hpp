@@ -83,6 +83,8 @@ class HeldoutArcs {
 
 /// Every relation in both directions, in order; q-values over all heads of those that are tested.
 /// @param offset_alone  leaves out the rule by word class, as published tests do.
-RelationTests test_relations(const WeightedSums& sums, bool offset_alone);
+/// @param pruned        head_index of the heads that are never chosen, ascending.
+RelationTests test_relations(const WeightedSums& sums, bool offset_alone,
+                             const std::vector<Index>& pruned = {});
 
 }  // namespace headscope

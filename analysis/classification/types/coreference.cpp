@@ -23,7 +23,7 @@ double coreference_power(const Measured& measured) {
   const CoreferenceTest& test = measured.coreference;
   const double n_test = n_number(test.p);
   if (n_test == 0) return arma::datum::nan;
-  return test_power(least_gain, standard_error(test.accuracy, test.baseline),
+  return test_power(least_gain, standard_error(test.accuracy, test.baseline, measured.pruned),
                     significant_q / n_test, test.n_document);
 }
 

@@ -31,6 +31,7 @@ struct Measured {
   const SemanticTest& semantic;
   const arma::mat& induction;  ///< head_index x weighting
   const PermutedScores& permuted;
+  const std::vector<Index>& pruned;  ///< head_index of the heads removed from the model, ascending
   Index n_head_total() const { return induction.n_rows; }
 };
 
@@ -156,6 +157,8 @@ struct MeasuredType {
   bool is_out_of_reach = false;
   std::string untested;  ///< why the corpus cannot test the type; empty if it can
 
+  /// Whether the type states the power of its significance test, which may be unknown (NaN).
+  bool has_power() const { return type->power != nullptr; }
   bool has(Index head_index, Index weighting = 0) const {
     return margin(head_index, weighting) >= 0;
   }

@@ -7,8 +7,10 @@ namespace {
 
 std::vector<ExampleCase> successor_cases(const ExampleSource& source) {
   return token_cases(source, [&](Index query) {
-    std::vector<Index> successors = source.piece.copies[query];
-    for (Index& key : successors) ++key;
+    std::vector<Index> successors;
+    for (const Index copy : source.piece.copies[query]) {
+      if (copy + 1 < query) successors.push_back(copy + 1);
+    }
     return successors;
   });
 }

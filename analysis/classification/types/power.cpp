@@ -12,13 +12,17 @@ double test_power(double effect, double standard_error, double level, double n_d
   return cdf(complement(t, quantile(complement(t, level)) - effect / standard_error));
 }
 
-double standard_error(const arma::mat& score, const arma::rowvec& baseline) {
-  if (score.n_cols < 2) return arma::datum::nan;
-  arma::mat gain = score.tail_cols(score.n_cols - 1);
-  gain.each_row() -= baseline.tail(baseline.n_elem - 1);
-  arma::vec errors = arma::stddev(gain, 0, 1);
-  errors = errors.elem(arma::find_finite(errors));
-  return errors.empty() ? arma::datum::nan : arma::median(errors);
+double standard_error(const arma::mat& score, const arma::rowvec& baseline,
+                      const std::vector<Index>& pruned) {
+  std::vector<double> errors;
+  for (Index head_index = 0; head_index < score.n_rows; ++head_index) {
+    if (std::ranges::binary_search(pruned, head_index)) continue;
+    const arma::rowvec gain = score.row(head_index) - baseline;
+    const arma::rowvec resampled = gain.tail(gain.n_elem - 1);
+    const arma::vec finite = resampled.elem(arma::find_finite(resampled));
+    if (finite.n_elem >= 2) errors.push_back(arma::stddev(finite));
+  }
+  return errors.empty() ? arma::datum::nan : arma::median(arma::vec(errors));
 }
 
 double n_number(const std::vector<double>& values) {

@@ -19,11 +19,13 @@ inline constexpr double least_power = 0.8;
 /// Probability that a one-sided test of this level finds an effect; NaN for an unknown error.
 double test_power(double effect, double standard_error, double level, double n_document);
 
-/// Median over heads of the standard deviation over resamples of score minus baseline; NaN without
-/// resamples.
+/// Median over heads of the standard deviation of score minus baseline, over the resamples that
+/// have both; NaN with fewer than two such resamples.
 /// @param score     head_index x weighting.
 /// @param baseline  by weighting.
-double standard_error(const arma::mat& score, const arma::rowvec& baseline);
+/// @param pruned    head_index of the heads that are left out, ascending.
+double standard_error(const arma::mat& score, const arma::rowvec& baseline,
+                      const std::vector<Index>& pruned);
 
 /// How many of the values are numbers.
 double n_number(const std::vector<double>& values);

@@ -4,6 +4,7 @@
 #include "classification/types/power.hpp"
 #include "classification/types/registry.hpp"
 #include "classification/variables.hpp"
+#include "report_text.hpp"
 #include "significance.hpp"
 
 namespace headscope {
@@ -60,18 +61,19 @@ std::string untested_relations(const Measured& measured, bool /*is_scored*/) {
   return "no relation has " + enough_text("arcs");
 }
 
-/// Alike for any tested relation.
+/// Alike for any tested relation of known power.
 double syntactic_power(const Measured& measured) {
-  double n_test = 0, n_tested = 0, found = 0;
+  double n_test = 0;
   for (const RelationTest& test : measured.relations)
     n_test += is_tested(test) ? n_number(test.p) : 0;
+  std::vector<double> powers;
   for (const RelationTest& test : measured.relations) {
     if (!is_tested(test)) continue;
-    ++n_tested;
-    found += test_power(least_gain, standard_error(test.heldout_accuracy, test.heldout_baseline),
-                        significant_q / n_test, test.heldout_documents);
+    powers.push_back(test_power(
+        least_gain, standard_error(test.heldout_accuracy, test.heldout_baseline, measured.pruned),
+        significant_q / n_test, test.heldout_documents));
   }
-  return n_tested > 0 ? found / n_tested : arma::datum::nan;
+  return mean_of_numbers(powers);
 }
 
 /// How many heads would pass by the published test.

@@ -135,13 +135,14 @@ Index primary_type(const MeasuredTypes& types, Index head_index) {
 
 Estimate share_of(const std::vector<const MeasuredType*>& any_of) {
   const arma::mat& any = any_of.front()->margin;
-  arma::mat share(1, any.n_cols, arma::fill::zeros);
+  arma::mat share(1, any.n_cols);
   for (Index w = 0; w < any.n_cols; ++w) {
+    Index n = 0;
     for (Index head_index = 0; head_index < any.n_rows; ++head_index) {
-      const bool is_any = std::ranges::any_of(
-          any_of, [&](const MeasuredType* type) { return type->has(head_index, w); });
-      if (is_any) share(0, w) += 1.0 / static_cast<double>(any.n_rows);
+      n += std::ranges::any_of(any_of,
+                               [&](const MeasuredType* type) { return type->has(head_index, w); });
     }
+    share(0, w) = static_cast<double>(n) / static_cast<double>(any.n_rows);
   }
   // What BCa intervals take for the bias of a number of heads is its variation: a head that just
   // passes fails in half of the resamples, and such heads are as likely to fail in truth.
