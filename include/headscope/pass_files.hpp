@@ -36,7 +36,7 @@ struct PassLabel {
 /// By name of analysis; `corpus` holds the sum `n_token`, the number of tokens run.
 using StatisticsByName = std::map<std::string, Statistics>;
 /// Adds the statistics of another part of the corpus.
-void merge(StatisticsByName& sum, const StatisticsByName& part);
+void merge(StatisticsByName& sum, StatisticsByName part);
 
 struct PassFile {
   PassLabel label;

@@ -104,8 +104,8 @@ std::vector<std::string> finished_files(const std::vector<std::string>& argument
 
 }  // namespace
 
-void merge(StatisticsByName& sum, const StatisticsByName& part) {
-  for (const auto& [name, statistics] : part) sum[name].merge(statistics);
+void merge(StatisticsByName& sum, StatisticsByName part) {
+  for (auto& [name, statistics] : part) sum[name].merge(std::move(statistics));
 }
 
 PassLabel read_pass_label(const std::string& path, const PassLabel* expected) {

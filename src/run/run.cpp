@@ -191,8 +191,8 @@ bool ShardRun::complete(const Pass& pass, ModelRun& model, const ModelRun& train
     run_pass(pass, model, trained, monitor);
   } else {
     monitor.skip(cost_of(files_, pass, model));
-    const PassFile finished = folder_.read_finished(files_.shard, pass.number);
-    if (!is_last_of_shard) merge(model.statistics(), finished.statistics);
+    PassFile finished = folder_.read_finished(files_.shard, pass.number);
+    if (!is_last_of_shard) merge(model.statistics(), std::move(finished.statistics));
   }
   if (is_last_of_shard || files_.n_shard == 1) return true;
   if (!wait_for_shards(pass.number, monitor)) return false;
@@ -208,8 +208,8 @@ void ShardRun::run_pass(const Pass& pass, ModelRun& model, const ModelRun& train
   model.begin_pass(pass, trained);
   std::uint64_t n_saved = 0;  // pieces
   if (std::filesystem::exists(folder_.saved_path(pass.number))) {
-    const PassFile saved = folder_.read_saved(pass.number);
-    merge(model.statistics(), saved.statistics);
+    PassFile saved = folder_.read_saved(pass.number);
+    merge(model.statistics(), std::move(saved.statistics));
     n_saved = saved.label.n_done;
   }
   const std::vector<std::uint64_t> items = items_of(files_, pass, model);
