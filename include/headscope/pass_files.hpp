@@ -15,8 +15,8 @@
 /// Passes are numbered from 1 through the run: the model's, then its controls'.
 namespace headscope {
 
-/// What must be equal for statistics to be merged, by name: program version, SHA-256 of model,
-/// corpus and tasks, analyses, and what the caller adds.
+/// What must be equal for statistics to be merged, by name: program version, SHA-256 of model and
+/// its config, corpus and its layout, and tasks, analyses, and what the caller adds.
 using RunIdentity = std::map<std::string, std::string>;
 
 /// The description stored in a pass file.

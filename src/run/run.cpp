@@ -10,6 +10,7 @@
 #include "compute/product/kernel.hpp"
 #include "headscope/random.hpp"
 #include "headscope/version.hpp"
+#include "model/config_fields.hpp"
 #include "run/model_run.hpp"
 #include "run/plan.hpp"
 #include "run/run_results.hpp"
@@ -79,7 +80,11 @@ PassLabel label_of(const RunInput& input, const RunFiles& files) {
   label.identity["version"] = version() + " " + git_commit();
   const AnalysisContext& context = input.context;
   label.identity["model SHA-256"] = context.model.sha256;
-  if (context.corpus != nullptr) label.identity["corpus SHA-256"] = context.corpus->sha256();
+  label.identity["model config SHA-256"] = config_sha256(context.model.config);
+  if (context.corpus != nullptr) {
+    label.identity["corpus SHA-256"] = context.corpus->sha256();
+    label.identity["corpus layout SHA-256"] = context.corpus->layout_sha256();
+  }
   if (context.tasks != nullptr) label.identity["tasks SHA-256"] = context.tasks->sha256();
   label.identity["analyses"] = joined(
       input.analyses, ",", [](const RegisteredAnalysis* analysis) { return analysis->info.name; });

@@ -310,6 +310,24 @@ class MergeRefusal : public testing::Test {
     return folder_->file(output) + "/shards/" + std::to_string(number) + "-of-" +
            std::to_string(n_shard) + ".pass-1.h5";
   }
+  /// The error of merging the shards of "a" as those of another run.
+  /// @param epsilon  of the run's model, in epsilons of theirs.
+  static std::string error_of_merging_as(const Words& corpus, double epsilon) {
+    const ShardTable table({folder_->file("a")}, false);
+    RunOptions options;
+    options.restore(table.label().options, table.first_path());
+    options.table.at("corpus").set(corpus);
+    const RunSetup setup(options);
+    const RunInput input = setup.input();
+    Model model = setup.model();
+    model.config.layer_norm_epsilon *= epsilon;
+    const AnalysisContext& context = input.context;
+    const RunInput other{.context = {model, context.corpus, context.settings, context.tasks},
+                         .analyses = input.analyses,
+                         .identity = input.identity};
+    Progress quiet(true);
+    return test::message_of<DataError>([&] { merge_shards(other, table, quiet); });
+  }
 
   static TemporaryDirectory* folder_;
 };
@@ -422,6 +440,21 @@ TEST_F(MergeRefusal, NamesACorpusThatChanged) {
   run_shards(folder_->file("g"), 2, one_pass({"--corpus", corpus}));
   test::write_file(corpus, test::read_file(corpus) + "\n");
   EXPECT_THAT(error_of_merging({folder_->file("g")}), HasSubstr(": corpus SHA-256 is "));
+}
+
+TEST_F(MergeRefusal, NamesTheSameBytesInOtherFiles) {
+  const std::string text = test::read_file(corpus_file), first = folder_->file("first.conllu"),
+                    second = folder_->file("second.conllu");
+  const std::size_t end = text.find("# newdoc", 1);
+  test::write_file(first, text.substr(0, end));
+  test::write_file(second, text.substr(end));
+  EXPECT_THAT(error_of_merging_as({first, second}, 1),
+              HasSubstr(shard("a", 1) + ": corpus layout SHA-256 is "));
+}
+
+TEST_F(MergeRefusal, NamesTheSameWeightsWithAnotherConfig) {
+  EXPECT_THAT(error_of_merging_as({corpus_file}, 2),
+              HasSubstr(shard("a", 1) + ": model config SHA-256 is "));
 }
 
 TEST_F(MergeRefusal, NamesWhatIsNoShard) {
