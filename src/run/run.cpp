@@ -197,6 +197,7 @@ bool ShardRun::complete(const Pass& pass, ModelRun& model, const ModelRun& train
   } else {
     monitor.skip(cost_of(files_, pass, model));
     PassFile finished = folder_.read_finished(files_.shard, pass.number);
+    folder_.remove_saved(pass.number);  // of a process killed before it removed the file
     if (!is_last_of_shard) merge(model.statistics(), std::move(finished.statistics));
   }
   if (is_last_of_shard || files_.n_shard == 1) return true;

@@ -253,6 +253,16 @@ bool has_finite_interval(const ResultsGroup& group) {
   });
 }
 
+TEST(Shards, IgnoreTheSavedStateOfAFinishedPass) {
+  const TemporaryDirectory folder;
+  const Words first{"--analyses", "correlation", "--shard", "1/2"};
+  ASSERT_TRUE(finish_shard(folder.path(), first));
+  // As if the process had been killed before it removed the saved state.
+  with_run(folder.path(), first, [](ShardRun& run) { run.folder().save(1, 1, {}); });
+  EXPECT_TRUE(finish_shard(folder.path(), first));
+  EXPECT_EQ(pass_files(folder.path()), Words{folder.file("shards/1-of-2.pass-1.h5")});
+}
+
 // With fewer than least_documents, intervals are NaN in both runs: no error would show in them.
 TEST(Shards, OfEnoughDocumentsForIntervalsDoNotChangeThem) {
   const TemporaryDirectory folder;
@@ -467,13 +477,26 @@ TEST_F(MergeRefusal, NamesWhatIsNoShard) {
 }
 
 TEST(ShardOption, RefusesWhatIsNoShard) {
-  for (const char* wrong : {"0/3", "4/3", "1", "1/", "/3", "1/3x", "-1/3", "1/0", "99999999/9"}) {
+  for (const char* wrong :
+       {"0/3", "4/3", "1", "1/", "/3", "1/3x", "-1/3", "1/0", "1/1", "99999999/9"}) {
     const test::Finished finished = test::run_headscope({"run", "--output", "x", "--shard", wrong});
     EXPECT_EQ(finished.exit_status, 2);
-    EXPECT_EQ(finished.err, std::string("headscope: --shard: expected K/N with K from 1 to N, got "
-                                        "\"") +
-                                wrong + "\"\n");
+    EXPECT_EQ(finished.err,
+              std::string("headscope: --shard: expected K/N with N of at least 2 and K from 1 to N "
+                          "(a run without --shard is whole), got \"") +
+                  wrong + "\"\n");
   }
+}
+
+TEST(ShardOption, IsNamedWhereAFolderHoldsShardsAlone) {
+  const TemporaryDirectory folder;
+  ASSERT_TRUE(finish_shard(folder.path(), {"--analyses", "correlation", "--shard", "2/3"}));
+  const test::Finished finished =
+      test::run_headscope({"run", "--output", folder.path(), "--resume"});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_EQ(finished.err, "headscope: " + folder.file("shards/2-of-3.pass-1.h5") +
+                              ": the number of shards is 3, but 1 in this run; continue it with "
+                              "--shard K/3\n");
 }
 
 TEST(ShardOption, NeedsAnAnalysisOfText) {
