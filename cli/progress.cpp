@@ -46,9 +46,13 @@ void Progress::begin_passes(double cost, const std::string& state) {
 }
 
 void Progress::save(const std::function<void()>& action, const std::string& state) {
-  const std::string message = state + "; continue with `" + resume_command_ + "`";
-  interrupt_->undisturbed(action, message);
-  if (wants_stop()) throw Interrupted(interrupt_->signal(), message);
+  stop_text_ = state + "; continue with `" + resume_command_ + "`";
+  interrupt_->undisturbed(action, stop_text_);
+  stop_if_asked();
+}
+
+void Progress::stop_if_asked() const {
+  if (wants_stop()) throw Interrupted(interrupt_->signal(), stop_text_);
 }
 
 void Progress::report_missing_shards(const std::string& text, bool waiting) {
@@ -84,6 +88,7 @@ void Progress::advance(bool ends_item, double cost, std::uint64_t n_token) {
 
 void Progress::end_passes() {
   if (phase_lines_) phase_lines_->end();
+  stop_if_asked();
   interrupt_.reset();
   cost_ = cost_before_ + cost_done_;
 }

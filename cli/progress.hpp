@@ -37,6 +37,7 @@ class Progress : public RunMonitor {
   void begin_pass(const std::string& name, const std::string& item, std::uint64_t n_item,
                   std::uint64_t n_before) override;
   void advance(bool ends_item, double cost, std::uint64_t n_token) override;
+  /// @throws Interrupted after SIGINT or SIGTERM.
   void end_passes() override;
 
   bool wants_stop() const override { return interrupt_ && interrupt_->signal() != 0; }
@@ -56,6 +57,8 @@ class Progress : public RunMonitor {
     double seconds, share_done;
   };
 
+  /// @throws Interrupted after SIGINT or SIGTERM.
+  void stop_if_asked() const;
   void print();
   std::string line() const;
   /// Of the whole run; not known while nothing has been timed.
@@ -63,6 +66,7 @@ class Progress : public RunMonitor {
 
   Style style_;
   std::string resume_command_;
+  std::string stop_text_;                   // since the last save
   std::optional<InterruptNote> interrupt_;  // during passes
   std::optional<PhaseLines> phase_lines_;   // where stderr is no terminal
   std::string phase_, item_;

@@ -31,9 +31,11 @@ class RunCommand : public Command {
     const std::string& output = run_.output.folder;
     check_output_folder(output);
     run_.check();
-    if (run_.files.resume && !run_.has_option_of_all_shards()) restore_options();
     const bool unsharded = run_.files.n_shard == 1;
-    if (unsharded && !run_.force && !run_.files.resume) refuse_replacement(output);
+    const std::vector<std::string> begun = find_pass_files(output, run_.files.n_shard);
+    const bool continues = run_.files.resume && !begun.empty();
+    if (unsharded && !run_.force && !continues) refuse_replacement(output);
+    if (run_.files.resume && !run_.has_option_of_all_shards()) restore_options(begun);
     Progress progress(run_.output.quiet, run_.resume_command());
     progress.phase("loading model and corpus");
     RunSetup setup(run_);
@@ -55,18 +57,28 @@ class RunCommand : public Command {
   }
 
  private:
-  /// Takes the options of the unfinished run in the output folder, if there is one.
-  /// @throws DataError if there is a finished one instead, whose options may have been others.
-  void restore_options() {
-    const std::vector<std::string> files = find_pass_files(run_.output.folder);
-    if (files.empty()) {
-      if (!run_.force) refuse_replacement(run_.output.folder);
+  /// Takes the options of the unfinished run in the output folder.
+  /// @param begun  its pass files; a shard may be the first.
+  /// @throws DataError if there is none, or it has another number of shards.
+  void restore_options(const std::vector<std::string>& begun) {
+    const std::string output = run_.output.folder;
+    if (!begun.empty()) {
+      run_.restore(read_pass_label(begun.front()).options, begun.front());
+      // The folder may have been moved since.
+      run_.table.at("output").set({output});
       return;
     }
-    // The folder may have been moved since.
-    const std::string output = run_.output.folder;
-    run_.restore(read_pass_label(files.front()).options, files.front());
-    run_.table.at("output").set({output});
+    if (const std::vector<std::string> others = find_pass_files(output); !others.empty()) {
+      const std::string n_shard = std::to_string(read_pass_label(others.front()).n_shard);
+      throw DataError(others.front(), "",
+                      "the number of shards is " + n_shard + ", but " +
+                          std::to_string(run_.files.n_shard) + " in this run; continue it with " +
+                          (n_shard == "1" ? "no --shard" : "--shard K/" + n_shard));
+    }
+    if (run_.files.n_shard > 1) return;
+    throw DataError(output, "",
+                    "expected the state of an unfinished run, got none; give the options of the "
+                    "run again, or leave out --resume to begin");
   }
 
   void note_setup(const RunSetup& setup) const {

@@ -147,12 +147,13 @@ RunOptions::RunOptions() {
   };
   table
       .add({"shard", "K/N",
-            "run only documents K, K + N, K + 2 N ... of the corpus, K from 1 to N. Use it to "
-            "share a corpus among N processes; `headscope merge` combines their shards",
+            "run only documents K, K + N, K + 2 N ... of the corpus, K from 1 to N, N at least 2. "
+            "Use it to share a corpus among N processes; `headscope merge` combines their shards",
             "all documents", process})
       .store = [this](const Option& option, const Words& words) {
     if (read_shard(words.front())) return;
-    option.refuse("K/N with K from 1 to N,", words.front());
+    option.refuse("K/N with N of at least 2 and K from 1 to N (a run without --shard is whole),",
+                  words.front());
   };
   table(files.wait,
         {"wait", "",
@@ -162,7 +163,7 @@ RunOptions::RunOptions() {
   table(files.resume,
         {"resume", "",
          "continue an interrupted run in the same folder; give none of its options again, or all "
-         "of them",
+         "of them. With all of them the run begins where nothing was saved",
          "", process});
   table(force, {"force", "", "replace the results of a finished run in the folder", "", process});
   table(files.mixed,
@@ -181,7 +182,7 @@ bool RunOptions::read_shard(const std::string& text) {
   if (slash == text.npos) return false;
   const auto number = parse_whole_number(text.substr(0, slash), most),
              count = parse_whole_number(text.substr(slash + 1), most);
-  if (!number || !count || *number < 1 || *number > *count) return false;
+  if (!number || !count || *number < 1 || *count < 2 || *number > *count) return false;
   files.shard = static_cast<int>(*number);
   files.n_shard = static_cast<int>(*count);
   return true;

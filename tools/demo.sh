@@ -16,5 +16,5 @@ if [ -e "$output/report.html" ] && [ "$output/results.h5" -nt build/headscope ];
   echo "Kept the results of an earlier demo; to repeat it, remove $output." >&2
   echo "$output/report.html"
 else
-  build/headscope run --control random --task-pairs 50 --score-effect-documents 4 --resume --output "$output"
+  build/headscope run --control random --task-pairs 50 --score-effect-documents 4 --resume --force --output "$output"
 fi

@@ -148,6 +148,9 @@ class Corpus {
 
   /// SHA-256 over the files' bytes in reading order, lower-case hexadecimal.
   const std::string& sha256() const { return sha256_; }
+  /// SHA-256 over the kind, size, number of documents and number of pieces of each file read,
+  /// lower-case hexadecimal. `sha256` does not tell where a file ends.
+  const std::string& layout_sha256() const { return layout_sha256_; }
 
  private:
   /// The file of a document, and the document's number in it.
@@ -161,6 +164,7 @@ class Corpus {
   std::vector<UndividedFile> undivided_files_;
   std::vector<SeparatedFile> separated_files_;
   std::set<std::string> relations_;
+  std::string layout_sha256_;
 };
 
 }  // namespace headscope

@@ -15,8 +15,8 @@
 /// Passes are numbered from 1 through the run: the model's, then its controls'.
 namespace headscope {
 
-/// What must be equal for statistics to be merged, by name: program version, SHA-256 of model,
-/// corpus and tasks, analyses, and what the caller adds.
+/// What must be equal for statistics to be merged, by name: program version, SHA-256 of model and
+/// its config, corpus and its layout, and tasks, analyses, and what the caller adds.
 using RunIdentity = std::map<std::string, std::string>;
 
 /// The description stored in a pass file.
@@ -36,7 +36,7 @@ struct PassLabel {
 /// By name of analysis; `corpus` holds the sum `n_token`, the number of tokens run.
 using StatisticsByName = std::map<std::string, Statistics>;
 /// Adds the statistics of another part of the corpus.
-void merge(StatisticsByName& sum, const StatisticsByName& part);
+void merge(StatisticsByName& sum, StatisticsByName part);
 
 struct PassFile {
   PassLabel label;
@@ -84,7 +84,9 @@ PassLabel read_pass_label(const std::string& path, const PassLabel* expected = n
 PassFile read_pass_file(const std::string& path, const PassLabel& expected);
 
 /// The pass files below a run's output folder, finished or saved, sorted by name.
-std::vector<std::string> find_pass_files(const std::string& output);
+/// @param n_shard  of the run; none: any number.
+std::vector<std::string> find_pass_files(const std::string& output,
+                                         std::optional<int> n_shard = std::nullopt);
 
 /// The pass files of a run in the folder `shards` of its output.
 class PassFolder {
@@ -109,7 +111,8 @@ class PassFolder {
   std::string lock_name(int shard) const { return name_of_shard(shard) + ".lock"; }
   /// Whether the shard has begun and no process runs it now.
   bool is_abandoned(int shard) const;
-  /// A file of this shard from an unfinished pass or, with `or_finished`, from any pass.
+  /// A file of this shard from an unfinished pass or, with `or_finished`, from any pass. The saved
+  /// file of a finished pass, left by a process that was killed, does not count.
   std::optional<std::string> begun_file(bool or_finished) const;
 
   /// @throws DataError if the file is of another run, shard or pass.
@@ -122,6 +125,9 @@ class PassFolder {
             const std::string& place = "") const;
   /// Saves a finished pass.
   void finish(int pass, std::uint64_t n_done, const StatisticsByName& statistics) const;
+
+  /// Removes the file of an unfinished pass, if there is one.
+  void remove_saved(int pass) const;
 
   /// Removes this shard's files, and the folder if nothing else is in it.
   void remove_files() const;

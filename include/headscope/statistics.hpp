@@ -42,9 +42,10 @@ class Statistics {
   /// Ends a pass: everything present becomes read-only, and `save_statistics` leaves it out.
   void seal();
 
-  /// Adds the sums of `other` and takes over its rows, records and texts.
+  /// Adds the sums of `other` and takes over its rows, records and texts. What this object lacks is
+  /// moved, not copied.
   /// @throws ShapeError on different shapes, Error on a document that is in both.
-  void merge(const Statistics& other);
+  void merge(Statistics other);
 
   /// Upper bounds on bytes per element: of a sum (piece's part, total, rounded total), of a sum
   /// added to directly, and of a row or record.

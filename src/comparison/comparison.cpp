@@ -89,7 +89,7 @@ void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_
   group.add(*all);
   const Variable* const first = by_run.front().variable;
   if (first == nullptr || !first->interval) return;
-  Variable difference = differences(*all, by_run, paired_runs(runs, *first));
+  Variable difference = differences(*all, by_run, paired_runs(runs, by_run));
   difference.name = all->name + difference_suffix(all->name, all_measures);
   if (difference.interval) group.add(std::move(difference));
 }

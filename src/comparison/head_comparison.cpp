@@ -126,6 +126,15 @@ void add_type_transition(const Variable& primary, ResultsGroup& group) {
             std::move(heads));
 }
 
+/// Whether both groups count as many documents and pairs: an option may take a part of them.
+bool has_equal_samples(const ResultsGroup& first, const ResultsGroup& later) {
+  return std::ranges::all_of(first.variables, [&](const Variable& count) {
+    if (!count.name.starts_with("n_document") && !count.name.starts_with("n_pair")) return true;
+    const Variable* const found = later.find(count.name);
+    return found != nullptr && found->values.values == count.values.values;
+  });
+}
+
 }  // namespace
 
 bool is_by_head(const Variable& variable) {
@@ -136,10 +145,11 @@ bool is_by_head(const Variable& variable) {
          has_axis("head");
 }
 
-std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs, const Variable& variable) {
+std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs,
+                              const std::vector<RunVariable>& by_run) {
   std::vector<bool> paired(runs.size(), false);
-  if (!variable.interval) return paired;
-  const std::string& resampling = variable.interval->resampling;
+  if (!by_run.front().variable->interval) return paired;
+  const std::string& resampling = by_run.front().variable->interval->resampling;
   std::vector<std::string> alike{"version", "git_commit", "seed"};
   if (resampling.starts_with("documents")) {
     alike.insert(alike.end(), {"corpus_sha256", "n_document"});
@@ -150,11 +160,13 @@ std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs, const Variab
   }
   const auto& first = runs.front().results.attributes;
   for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (by_run[run].variable == nullptr) continue;
     const auto& attributes = runs[run].results.attributes;
-    paired[run] = std::ranges::all_of(alike, [&](const std::string& name) {
-      const auto a = first.find(name), b = attributes.find(name);
-      return a != first.end() && b != attributes.end() && a->second == b->second;
-    });
+    paired[run] = has_equal_samples(*by_run.front().group, *by_run[run].group) &&
+                  std::ranges::all_of(alike, [&](const std::string& name) {
+                    const auto a = first.find(name), b = attributes.find(name);
+                    return a != first.end() && b != attributes.end() && a->second == b->second;
+                  });
   }
   return paired;
 }
@@ -183,7 +195,7 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
         continue;
       }
       group.add(*all);
-      const Variable difference = differences(*all, *by_run, paired_runs(runs, variable));
+      const Variable difference = differences(*all, *by_run, paired_runs(runs, *by_run));
       group.add(difference);
       if (all->interval) add_changed(*all, difference, group);
       add_rank_correlation(*all, removed_heads(runs, group), group);

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "comparison/stacked_variable.hpp"
 #include "headscope/comparison.hpp"
 
 namespace headscope {
@@ -10,10 +11,11 @@ namespace headscope {
 /// attention.
 bool is_by_head(const Variable& variable);
 
-/// By run, whether its resamples pair with the first run's: same program and seed, and the same
-/// documents of the same corpus or the same pairs of the same tasks.
-/// @param variable  says what was resampled.
-std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs, const Variable& variable);
+/// By run, whether the resamples of its variable pair with the first run's: same program and seed,
+/// and as many documents of the same corpus or pairs of the same tasks, in the group too.
+/// @param by_run  the first is not null.
+std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs,
+                              const std::vector<RunVariable>& by_run);
 
 /// Whether a value changed: by the interval of its difference if it has one, else if the two
 /// intervals lie apart.

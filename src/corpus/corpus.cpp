@@ -153,7 +153,7 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
   if (options.prepend_bos && tokenizer != nullptr) tokenizer->first_token();
   const std::uint64_t limit =
       options.max_documents > 0 ? options.max_documents : std::numeric_limits<std::uint64_t>::max();
-  Sha256 hash;
+  Sha256 hash, layout_hash;
   std::set<fs::path> read;
   for (const std::string& path : paths) {
     for (const std::string& file : files_of(path, folders_)) {
@@ -180,6 +180,10 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
       if (found.n_separator() > 0) {
         separated_files_.push_back({file, found.n_separator()});
       }
+      std::error_code ignored;
+      layout_hash.add(found.kind() + " " + std::to_string(fs::file_size(file, ignored)) + " " +
+                      std::to_string(found.n_document()) + " " + std::to_string(found.n_piece()) +
+                      "\n");
       relations_.insert(found.relations().begin(), found.relations().end());
       first_document_.push_back(n_document_);
       n_document_ += found.n_document();
@@ -188,6 +192,7 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
   }
   if (n_document_ == 0) throw OptionError("corpus", "expected files or folders, got none");
   sha256_ = hash.finish();
+  layout_sha256_ = layout_hash.finish();
 }
 
 Corpus::~Corpus() = default;

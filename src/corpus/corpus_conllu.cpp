@@ -169,6 +169,7 @@ class ConlluFile : public CorpusFile {
     if (document) add(*document);
   }
 
+  std::string kind() const override { return "CoNLL-U"; }
   std::uint64_t n_undivided() const override {
     return is_divided_ || context_.document_sentences > 0 ? 0 : n_sentence_;
   }

@@ -15,6 +15,8 @@ namespace headscope {
 class CorpusFile {
  public:
   virtual ~CorpusFile() = default;
+  /// `plain text`, `CoNLL-U` or `token ids`.
+  virtual std::string kind() const = 0;
   std::uint64_t n_document() const { return document_ends_.size(); }
   std::uint64_t n_piece(std::uint64_t document) const {
     return document_ends_[document] - first_piece(document);

@@ -39,12 +39,10 @@ class PlainText : public CorpusFile {
       }
       add_line(read);
     }
-    if (!file.eof() && n_document() < context.max_documents) {
-      throw DataError(path, "", "cannot be read");
-    }
     end_document();
   }
 
+  std::string kind() const override { return "plain text"; }
   std::uint64_t n_separator() const override { return n_separator_; }
 
  private:

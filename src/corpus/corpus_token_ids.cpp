@@ -53,6 +53,8 @@ class TokenIdFile : public CorpusFile {
     }
   }
 
+  std::string kind() const override { return "token ids"; }
+
  private:
   struct TokenRange {
     std::size_t begin = 0, end = 0;  // in tokens_

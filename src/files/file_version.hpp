@@ -13,8 +13,9 @@ namespace headscope {
 
 /// The state of a file at one time, to detect changes while it is read.
 ///
-/// Compares inode, size and the kernel's change time (4 ms or finer). A reader that returns to a
-/// file, or trusts a digest of it, must not mix two versions.
+/// Compares inode, size and the time of the last modification (4 ms or finer); a change that keeps
+/// the size and sets this time back stays undetected. A reader that returns to a file, or trusts a
+/// digest of it, must not mix two versions.
 class FileVersion {
  public:
   /// @throws DataError if there is no file.

@@ -22,7 +22,8 @@ class DescriptorBuffer : public std::streambuf {
  protected:
   int_type underflow() override {
     const ssize_t count = ::pread(descriptor_, block_.data(), block_.size(), offset_);
-    if (count <= 0) return traits_type::eof();
+    if (count < 0) throw std::ios_base::failure("pread");  // the stream is then bad
+    if (count == 0) return traits_type::eof();
     offset_ += count;
     setg(block_.data(), block_.data(), block_.data() + count);
     return traits_type::to_int_type(block_[0]);

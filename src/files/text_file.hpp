@@ -43,7 +43,7 @@ struct TextLine {
 
 /// Replaces `line` by the one after it. @return false if there is none.
 /// @throws DataError giving line, column and byte if it is not UTF-8, and what to do then; at the
-/// first NUL byte; for a line of more than most_line_bytes.
+/// first NUL byte; for a line of more than most_line_bytes; if the text cannot be read to its end.
 bool read_line(std::istream& text, const std::string& path, TextLine& line);
 
 }  // namespace headscope

@@ -5,6 +5,7 @@
 
 #include "base/json_text.hpp"
 #include "files/read_file.hpp"
+#include "files/sha256.hpp"
 #include "headscope/error.hpp"
 #include "model/json_fields.hpp"
 
@@ -74,6 +75,55 @@ bool is_older_name(const Architecture& architecture, const ConfigField& field) {
   return false;
 }
 
+using Attributes = std::vector<std::pair<std::string, hdf5::Attribute>>;
+
+// The root attributes that a model file states a config with.
+Attributes attributes_of(const ModelConfig& config) {
+  const Architecture& architecture = architecture_of(config);
+  Attributes attributes;
+  const auto count = [&](const std::string& name, std::uint64_t value) {
+    attributes.emplace_back(name, static_cast<std::int64_t>(value));
+  };
+  const ModelConfig& defaults = architecture.defaults;
+  if (&architecture != &gpt2()) attributes.emplace_back("model_type", config.architecture);
+  std::set<std::string> written;
+  for (const ConfigField& field : architecture.fields) {
+    const std::string name(field.name);
+    if (is_older_name(architecture, field) || !written.insert(name).second) continue;
+    std::visit(
+        [&](auto member) {
+          using Member = decltype(member);
+          if constexpr (std::is_same_v<Member, Index ModelConfig::*>) {
+            if (config.*member > 0) count(name, config.*member);
+          } else if constexpr (std::is_same_v<Member, double ModelConfig::*>) {
+            attributes.emplace_back(name, config.*member);
+          } else if constexpr (std::is_same_v<Member, double Rotary::*>) {
+            attributes.emplace_back(name, config.rotary.*member);
+          } else if constexpr (std::is_same_v<Member, bool ModelConfig::*>) {
+            const bool always = member == &ModelConfig::tied_unembedding;
+            if (always || config.*member != defaults.*member) count(name, config.*member ? 1 : 0);
+          } else {
+            attributes.emplace_back(name, std::string(activation_name(config.*member)));
+          }
+        },
+        field.member);
+  }
+  const std::string scaling = rotary_scaling_text(config.rotary);
+  if (!scaling.empty()) attributes.emplace_back("rope_scaling", scaling);
+  if (config.first_token) count("bos_token_id", *config.first_token);
+  if (config.window_bounds_context) {
+    count("sliding_window", config.n_ctx);
+    count("use_sliding_window", 1);
+  }
+  if (config.pruned_heads.empty()) return attributes;
+  json layers = json::object();
+  for (const HeadIndex head : config.pruned_heads) {
+    layers[std::to_string(head.layer)].push_back(head.head);
+  }
+  attributes.emplace_back("pruned_heads", layers.dump());
+  return attributes;
+}
+
 }  // namespace
 
 std::optional<bool> ConfigFields::tied() const {
@@ -132,47 +182,15 @@ ConfigFields ConfigFields::from_attributes(const hdf5::InputFile& file) {
 }
 
 void write_config(const ModelConfig& config, hdf5::OutputFile& file) {
-  const Architecture& architecture = architecture_of(config);
-  const auto count = [&](const std::string& name, std::uint64_t value) {
-    file.set_attribute("", name, static_cast<std::int64_t>(value));
-  };
-  const ModelConfig& defaults = architecture.defaults;
-  if (&architecture != &gpt2()) file.set_attribute("", "model_type", config.architecture);
-  std::set<std::string> written;
-  for (const ConfigField& field : architecture.fields) {
-    const std::string name(field.name);
-    if (is_older_name(architecture, field) || !written.insert(name).second) continue;
-    std::visit(
-        [&](auto member) {
-          using Member = decltype(member);
-          if constexpr (std::is_same_v<Member, Index ModelConfig::*>) {
-            if (config.*member > 0) count(name, config.*member);
-          } else if constexpr (std::is_same_v<Member, double ModelConfig::*>) {
-            file.set_attribute("", name, config.*member);
-          } else if constexpr (std::is_same_v<Member, double Rotary::*>) {
-            file.set_attribute("", name, config.rotary.*member);
-          } else if constexpr (std::is_same_v<Member, bool ModelConfig::*>) {
-            const bool always = member == &ModelConfig::tied_unembedding;
-            if (always || config.*member != defaults.*member) count(name, config.*member ? 1 : 0);
-          } else {
-            file.set_attribute("", name, std::string(activation_name(config.*member)));
-          }
-        },
-        field.member);
-  }
-  const std::string scaling = rotary_scaling_text(config.rotary);
-  if (!scaling.empty()) file.set_attribute("", "rope_scaling", scaling);
-  if (config.first_token) count("bos_token_id", *config.first_token);
-  if (config.window_bounds_context) {
-    count("sliding_window", config.n_ctx);
-    count("use_sliding_window", 1);
-  }
-  if (config.pruned_heads.empty()) return;
-  json layers = json::object();
-  for (const HeadIndex head : config.pruned_heads) {
-    layers[std::to_string(head.layer)].push_back(head.head);
-  }
-  file.set_attribute("", "pruned_heads", layers.dump());
+  for (const auto& [name, value] : attributes_of(config)) file.set_attribute("", name, value);
+}
+
+std::string config_sha256(const ModelConfig& config) {
+  json fields = json::object();
+  for (const auto& [name, value] : attributes_of(config)) fields[name] = to_json(value);
+  Sha256 hash;
+  hash.add(fields.dump());
+  return hash.finish();
 }
 
 void check_config(const ModelConfig& config, const std::string& file) {

@@ -46,6 +46,10 @@ struct ConfigFields {
 /// Writes the fields that from_attributes reads.
 void write_config(const ModelConfig& config, hdf5::OutputFile& file);
 
+/// SHA-256 over the names and values of the fields that write_config writes, lower-case
+/// hexadecimal.
+std::string config_sha256(const ModelConfig& config);
+
 /// ModelConfig::check. @throws DataError naming the file and the field.
 void check_config(const ModelConfig& config, const std::string& file);
 

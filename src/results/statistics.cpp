@@ -119,7 +119,7 @@ void Statistics::seal() {
   seal_names(texts_);
 }
 
-void Statistics::merge(const Statistics& other) {
+void Statistics::merge(Statistics other) {
   for (const auto& [name, theirs] : other.sums_) {
     const auto ours = sums_.find(name);
     if (ours != sums_.end()) check_shape(name, ours->second.shape, theirs.shape);
@@ -140,14 +140,18 @@ void Statistics::merge(const Statistics& other) {
   check_all_apart(rows_, other.rows_);
   check_all_apart(records_, other.records_);
   check_all_apart(texts_, other.texts_);
-  for (const auto& [name, theirs] : other.sums_) {
-    Sum& ours = open_sum(name, theirs.shape, theirs.total.n_word());
-    check_fits(name, ours.total.add(theirs.total));
+  for (const auto& entry : other.sums_) check_open(entry.first);
+  sums_.merge(other.sums_);
+  // Sums of names that both have are left in `other`.
+  while (!other.sums_.empty()) {
+    const auto theirs = other.sums_.extract(other.sums_.begin());
+    const std::string& name = theirs.key();
+    check_fits(name, sums_.at(name).total.add(theirs.mapped().total));
   }
-  const auto take_over = [&](auto& ours, const auto& theirs) {
-    for (const auto& [name, by_document] : theirs) {
+  const auto take_over = [&](auto& ours, auto& theirs) {
+    for (auto& [name, by_document] : theirs) {
       check_open(name);
-      ours[name].insert(by_document.begin(), by_document.end());
+      ours[name].merge(by_document);
     }
   };
   take_over(rows_, other.rows_);

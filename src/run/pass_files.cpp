@@ -70,13 +70,15 @@ void check_run(const PassLabel& expected, const PassLabel& got, const std::strin
 }
 
 /// Paths of the pass files in a folder, in order; none if there is no such folder.
-std::vector<std::string> files_in(const fs::path& folder, const std::set<fs::path>& extensions) {
+/// @param of_shards  what their names contain: `-of-`, or `-of-7.` for those of seven shards.
+std::vector<std::string> files_in(const fs::path& folder, const std::set<fs::path>& extensions,
+                                  const std::string& of_shards = "-of-") {
   std::vector<std::string> paths;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none)) {
     const fs::path& path = entry.path();
     if (extensions.contains(path.extension()) &&
-        path.filename().string().find("-of-") != std::string::npos) {
+        path.filename().string().find(of_shards) != std::string::npos) {
       paths.push_back(path.string());
     }
   }
@@ -104,8 +106,8 @@ std::vector<std::string> finished_files(const std::vector<std::string>& argument
 
 }  // namespace
 
-void merge(StatisticsByName& sum, const StatisticsByName& part) {
-  for (const auto& [name, statistics] : part) sum[name].merge(statistics);
+void merge(StatisticsByName& sum, StatisticsByName part) {
+  for (auto& [name, statistics] : part) sum[name].merge(std::move(statistics));
 }
 
 PassLabel read_pass_label(const std::string& path, const PassLabel* expected) {
@@ -155,8 +157,9 @@ std::string arithmetic_text(const std::set<std::string>& arithmetic) {
   return joined(arithmetic, "; ");
 }
 
-std::vector<std::string> find_pass_files(const std::string& output) {
-  return files_in(fs::path(output) / "shards", {".h5", ".saved"});
+std::vector<std::string> find_pass_files(const std::string& output, std::optional<int> n_shard) {
+  return files_in(fs::path(output) / "shards", {".h5", ".saved"},
+                  n_shard ? "-of-" + std::to_string(*n_shard) + "." : "-of-");
 }
 
 PassFolder::PassFolder(const std::string& output, PassLabel label)
@@ -200,8 +203,11 @@ bool PassFolder::is_abandoned(int shard) const {
 
 std::optional<std::string> PassFolder::begun_file(bool or_finished) const {
   for (int pass = 1; pass <= label_.n_pass; ++pass) {
-    if (fs::exists(saved_path(pass))) return saved_path(pass);
-    if (or_finished && is_finished(label_.shard, pass)) return finished_path(label_.shard, pass);
+    if (is_finished(label_.shard, pass)) {
+      if (or_finished) return finished_path(label_.shard, pass);
+    } else if (fs::exists(saved_path(pass))) {
+      return saved_path(pass);
+    }
   }
   return std::nullopt;
 }
@@ -230,6 +236,10 @@ void PassFolder::save(int pass, std::uint64_t n_done, const StatisticsByName& st
 
 void PassFolder::finish(int pass, std::uint64_t n_done, const StatisticsByName& statistics) const {
   write(finished_path(label_.shard, pass), pass, n_done, statistics, "finished");
+  remove_saved(pass);
+}
+
+void PassFolder::remove_saved(int pass) const {
   remove_file(saved_path(pass));
 }
 
@@ -246,7 +256,7 @@ void PassFolder::write(const std::string& path, int pass, std::uint64_t n_done,
 void PassFolder::remove_files() const {
   for (int pass = 1; pass <= label_.n_pass; ++pass) {
     remove_file(finished_path(label_.shard, pass));
-    remove_file(saved_path(pass));
+    remove_saved(pass);
   }
   std::error_code ignored;
   if (fs::is_empty(folder_, ignored)) fs::remove(folder_, ignored);

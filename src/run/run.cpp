@@ -10,6 +10,7 @@
 #include "compute/product/kernel.hpp"
 #include "headscope/random.hpp"
 #include "headscope/version.hpp"
+#include "model/config_fields.hpp"
 #include "run/model_run.hpp"
 #include "run/plan.hpp"
 #include "run/run_results.hpp"
@@ -79,7 +80,11 @@ PassLabel label_of(const RunInput& input, const RunFiles& files) {
   label.identity["version"] = version() + " " + git_commit();
   const AnalysisContext& context = input.context;
   label.identity["model SHA-256"] = context.model.sha256;
-  if (context.corpus != nullptr) label.identity["corpus SHA-256"] = context.corpus->sha256();
+  label.identity["model config SHA-256"] = config_sha256(context.model.config);
+  if (context.corpus != nullptr) {
+    label.identity["corpus SHA-256"] = context.corpus->sha256();
+    label.identity["corpus layout SHA-256"] = context.corpus->layout_sha256();
+  }
   if (context.tasks != nullptr) label.identity["tasks SHA-256"] = context.tasks->sha256();
   label.identity["analyses"] = joined(
       input.analyses, ",", [](const RegisteredAnalysis* analysis) { return analysis->info.name; });
@@ -191,8 +196,9 @@ bool ShardRun::complete(const Pass& pass, ModelRun& model, const ModelRun& train
     run_pass(pass, model, trained, monitor);
   } else {
     monitor.skip(cost_of(files_, pass, model));
-    const PassFile finished = folder_.read_finished(files_.shard, pass.number);
-    if (!is_last_of_shard) merge(model.statistics(), finished.statistics);
+    PassFile finished = folder_.read_finished(files_.shard, pass.number);
+    folder_.remove_saved(pass.number);  // of a process killed before it removed the file
+    if (!is_last_of_shard) merge(model.statistics(), std::move(finished.statistics));
   }
   if (is_last_of_shard || files_.n_shard == 1) return true;
   if (!wait_for_shards(pass.number, monitor)) return false;
@@ -208,8 +214,8 @@ void ShardRun::run_pass(const Pass& pass, ModelRun& model, const ModelRun& train
   model.begin_pass(pass, trained);
   std::uint64_t n_saved = 0;  // pieces
   if (std::filesystem::exists(folder_.saved_path(pass.number))) {
-    const PassFile saved = folder_.read_saved(pass.number);
-    merge(model.statistics(), saved.statistics);
+    PassFile saved = folder_.read_saved(pass.number);
+    merge(model.statistics(), std::move(saved.statistics));
     n_saved = saved.label.n_done;
   }
   const std::vector<std::uint64_t> items = items_of(files_, pass, model);

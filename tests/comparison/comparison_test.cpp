@@ -125,7 +125,9 @@ TEST(Comparison, AHeadHasChangedIfItsIntervalsLieApart) {
 
 /// A run whose loss and whose rain by head are means over 30 documents, each with a number of its
 /// own and `more` added.
-ComparedRun of_documents(const std::string& label, double more, std::int64_t seed = 3) {
+/// @param n_sampled  of the corpus's documents, as the run counts them.
+ComparedRun of_documents(const std::string& label, double more, std::int64_t seed = 3,
+                         double n_sampled = 30) {
   const std::vector<double> documents(30, 1);
   const Bootstrap bootstrap = Bootstrap::of_documents(documents, 300, 3);
   const std::vector<Estimate> estimates = bootstrap.estimates([&](const BootstrapCounts& weights) {
@@ -152,6 +154,7 @@ ComparedRun of_documents(const std::string& label, double more, std::int64_t see
             estimates);
   group.add({"rain_sum", {}, "mm", "all rain", "A source", "documents resampled"},
             std::vector<Estimate>{estimates[0]});
+  group.add(Declaration::count("n_document_sampled", "", "documents with rain"), n_sampled);
   run.results.groups = {group};
   return run;
 }
@@ -179,10 +182,10 @@ TEST(Comparison, RunsOnTheSameDocumentsArePaired) {
               HasSubstr(sentence("a", "b", "lower")));
 }
 
-TEST(Comparison, RunsOfOtherDocumentsOrDrawsAreNot) {
+TEST(Comparison, RunsOfOtherDocumentsDrawsOrSamplesAreNot) {
   ComparedRun other = of_documents("b", 1);
   other.results.attributes["corpus_sha256"] = std::string("sea");
-  for (const ComparedRun& run : {other, of_documents("b", 1, 4)}) {
+  for (const ComparedRun& run : {other, of_documents("b", 1, 4), of_documents("b", 1, 3, 20)}) {
     const ResultsGroup group = compared({of_documents("a", 0), run});
     EXPECT_FALSE(group.has("wetness_difference"));
     EXPECT_FALSE(group.variable("weather_rain_difference").interval);

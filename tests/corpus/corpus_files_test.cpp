@@ -87,6 +87,20 @@ TEST_F(CorpusFiles, EachKindMayBeCompressed) {
   EXPECT_EQ(error(compressed(write("d.h5", "no HDF5"))).substr(0, 8), "d.h5.gz:");
 }
 
+TEST_F(CorpusFiles, TheLayoutTellsFilesApartWhoseBytesAreTheSame) {
+  const CorpusOptions options;
+  const auto corpus_of = [&](const std::vector<std::string>& paths) {
+    return Corpus(paths, &test::small_tokenizer(), options);
+  };
+  const std::string first = write("a.txt", "One"), second = write("b.txt", " and two.\n"),
+                    both = write("ab.txt", "One and two.\n"), copy = write("c", "One and two.\n");
+  const Corpus parts = corpus_of({first, second}), whole = corpus_of({both});
+  EXPECT_EQ(parts.n_document(), 2U);
+  EXPECT_EQ(parts.sha256(), whole.sha256());
+  EXPECT_NE(parts.layout_sha256(), whole.layout_sha256());
+  EXPECT_EQ(corpus_of({copy}).layout_sha256(), whole.layout_sha256());
+}
+
 TEST_F(CorpusFiles, DamagedCompressionIsAnErrorAtEveryLength) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += std::to_string(i * i) + (i % 9 == 0 ? "\n\n" : " ");

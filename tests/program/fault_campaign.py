@@ -111,7 +111,7 @@ class Campaign:
             shutil.copy(models / "older.h5", out / "model.h5")
 
         return [
-            Task("run", run, lambda out: [run(out, "--resume")]),
+            Task("run", run, lambda out: [run(out, "--resume", "--force")]),
             Task("shard", lambda out: run(out, "--shard", "1/2"),
                  lambda out: [run(out, "--shard", "1/2", "--resume"), merge(out)], take_shards("2-of-2")),
             Task("merge", merge, prepare=take_shards("")),
@@ -569,7 +569,7 @@ class Input:
 
     def again(self, inputs, out):
         command = self.command(inputs, out)
-        return command + ["--resume"] if "run" in command else command
+        return command + ["--resume", "--force"] if "run" in command else command
 
 
 def write_safetensors(hdf5, path):

@@ -9,6 +9,7 @@
 #include "option_parser.hpp"
 #include "program/program_test.hpp"
 #include "run_setup.hpp"
+#include "support/message_of.hpp"
 #include "support/token_corpus.hpp"
 
 namespace headscope {
@@ -147,15 +148,31 @@ TEST(Resume, AloneTakesTheOptionsOfTheRunAndInspectSaysSo) {
   EXPECT_THAT(seen.out, HasSubstr(output + ": unfinished run\n"));
   EXPECT_THAT(seen.out, testing::ContainsRegex("pass 2 of 4, (document [1-5] of 5|finished)\n"));
   EXPECT_THAT(seen.out, HasSubstr(" headscope run --output " + output + " --resume\n"));
+  // As if it had been killed after it wrote results.
+  write_results(uninterrupted(), output + "/results.h5");
   const Finished finished =
       test::run_headscope_without_gnuplot({"run", "--output", output, "--resume"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_EQ(first_difference(read_results(output + "/results.h5"), uninterrupted()), "");
-  const Finished again = test::run_headscope({"run", "--output", output, "--resume"});
-  EXPECT_EQ(again.exit_status, 1);
-  EXPECT_EQ(again.err, "headscope: " + output +
-                           ": holds the results of a finished run; --force replaces them, or "
-                           "choose another folder\n");
+  for (const Words& arguments :
+       {Words{"run", "--output", output, "--resume"}, resumable_arguments(output, {"--resume"})}) {
+    const Finished again = test::run_headscope(arguments);
+    EXPECT_EQ(again.exit_status, 1);
+    EXPECT_EQ(again.err, "headscope: " + output +
+                             ": holds the results of a finished run; --force replaces them, or "
+                             "choose another folder\n");
+  }
+}
+
+TEST(Resume, AloneNeedsAnUnfinishedRun) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("mistyped");
+  const Finished finished = test::run_headscope({"run", "--output", output, "--resume"});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_EQ(finished.err, "headscope: " + output +
+                              ": expected the state of an unfinished run, got none; give the "
+                              "options of the run again, or leave out --resume to begin\n");
+  EXPECT_FALSE(fs::exists(output));
 }
 
 TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
@@ -233,6 +250,15 @@ TEST(Resume, ASignalInsideADocumentIsHeeded) {
               testing::ContainsRegex(
                   "headscope: SIGINT: (nothing was saved yet|saved after pass 1); continue "
                   "with `headscope run "));
+}
+
+TEST(Resume, ASignalAfterTheLastSaveIsHeeded) {
+  Progress quiet(true, "headscope run --resume");
+  quiet.begin_passes(1, "nothing was saved yet");
+  quiet.save([] {}, "saved after pass 4");
+  std::raise(SIGTERM);
+  EXPECT_EQ(test::message_of<Interrupted>([&] { quiet.end_passes(); }),
+            "SIGTERM: saved after pass 4; continue with `headscope run --resume`");
 }
 
 TEST(Resume, RefusesWhatChangedAndNamesIt) {

@@ -253,6 +253,16 @@ bool has_finite_interval(const ResultsGroup& group) {
   });
 }
 
+TEST(Shards, IgnoreTheSavedStateOfAFinishedPass) {
+  const TemporaryDirectory folder;
+  const Words first{"--analyses", "correlation", "--shard", "1/2"};
+  ASSERT_TRUE(finish_shard(folder.path(), first));
+  // As if the process had been killed before it removed the saved state.
+  with_run(folder.path(), first, [](ShardRun& run) { run.folder().save(1, 1, {}); });
+  EXPECT_TRUE(finish_shard(folder.path(), first));
+  EXPECT_EQ(pass_files(folder.path()), Words{folder.file("shards/1-of-2.pass-1.h5")});
+}
+
 // With fewer than least_documents, intervals are NaN in both runs: no error would show in them.
 TEST(Shards, OfEnoughDocumentsForIntervalsDoNotChangeThem) {
   const TemporaryDirectory folder;
@@ -309,6 +319,24 @@ class MergeRefusal : public testing::Test {
   static std::string shard(const std::string& output, int number, int n_shard = 2) {
     return folder_->file(output) + "/shards/" + std::to_string(number) + "-of-" +
            std::to_string(n_shard) + ".pass-1.h5";
+  }
+  /// The error of merging the shards of "a" as those of another run.
+  /// @param epsilon  of the run's model, in epsilons of theirs.
+  static std::string error_of_merging_as(const Words& corpus, double epsilon) {
+    const ShardTable table({folder_->file("a")}, false);
+    RunOptions options;
+    options.restore(table.label().options, table.first_path());
+    options.table.at("corpus").set(corpus);
+    const RunSetup setup(options);
+    const RunInput input = setup.input();
+    Model model = setup.model();
+    model.config.layer_norm_epsilon *= epsilon;
+    const AnalysisContext& context = input.context;
+    const RunInput other{.context = {model, context.corpus, context.settings, context.tasks},
+                         .analyses = input.analyses,
+                         .identity = input.identity};
+    Progress quiet(true);
+    return test::message_of<DataError>([&] { merge_shards(other, table, quiet); });
   }
 
   static TemporaryDirectory* folder_;
@@ -424,6 +452,21 @@ TEST_F(MergeRefusal, NamesACorpusThatChanged) {
   EXPECT_THAT(error_of_merging({folder_->file("g")}), HasSubstr(": corpus SHA-256 is "));
 }
 
+TEST_F(MergeRefusal, NamesTheSameBytesInOtherFiles) {
+  const std::string text = test::read_file(corpus_file), first = folder_->file("first.conllu"),
+                    second = folder_->file("second.conllu");
+  const std::size_t end = text.find("# newdoc", 1);
+  test::write_file(first, text.substr(0, end));
+  test::write_file(second, text.substr(end));
+  EXPECT_THAT(error_of_merging_as({first, second}, 1),
+              HasSubstr(shard("a", 1) + ": corpus layout SHA-256 is "));
+}
+
+TEST_F(MergeRefusal, NamesTheSameWeightsWithAnotherConfig) {
+  EXPECT_THAT(error_of_merging_as({corpus_file}, 2),
+              HasSubstr(shard("a", 1) + ": model config SHA-256 is "));
+}
+
 TEST_F(MergeRefusal, NamesWhatIsNoShard) {
   EXPECT_EQ(error_of_merging({model_file}),
             model_file +
@@ -434,13 +477,26 @@ TEST_F(MergeRefusal, NamesWhatIsNoShard) {
 }
 
 TEST(ShardOption, RefusesWhatIsNoShard) {
-  for (const char* wrong : {"0/3", "4/3", "1", "1/", "/3", "1/3x", "-1/3", "1/0", "99999999/9"}) {
+  for (const char* wrong :
+       {"0/3", "4/3", "1", "1/", "/3", "1/3x", "-1/3", "1/0", "1/1", "99999999/9"}) {
     const test::Finished finished = test::run_headscope({"run", "--output", "x", "--shard", wrong});
     EXPECT_EQ(finished.exit_status, 2);
-    EXPECT_EQ(finished.err, std::string("headscope: --shard: expected K/N with K from 1 to N, got "
-                                        "\"") +
-                                wrong + "\"\n");
+    EXPECT_EQ(finished.err,
+              std::string("headscope: --shard: expected K/N with N of at least 2 and K from 1 to N "
+                          "(a run without --shard is whole), got \"") +
+                  wrong + "\"\n");
   }
+}
+
+TEST(ShardOption, IsNamedWhereAFolderHoldsShardsAlone) {
+  const TemporaryDirectory folder;
+  ASSERT_TRUE(finish_shard(folder.path(), {"--analyses", "correlation", "--shard", "2/3"}));
+  const test::Finished finished =
+      test::run_headscope({"run", "--output", folder.path(), "--resume"});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_EQ(finished.err, "headscope: " + folder.file("shards/2-of-3.pass-1.h5") +
+                              ": the number of shards is 3, but 1 in this run; continue it with "
+                              "--shard K/3\n");
 }
 
 TEST(ShardOption, NeedsAnAnalysisOfText) {

@@ -76,6 +76,18 @@ TEST(Statistics, MergingIntoNothingCopies) {
   EXPECT_FALSE(empty.has("lost"));
 }
 
+TEST(Statistics, MergingWhatIsGivenUpCopiesNothingThatIsMissing) {
+  Statistics filled, given_up, sum;
+  observe(filled, 1);
+  observe(given_up, 2);
+  const double* const values = given_up.rows("loss").at(2).values.data();
+  sum.merge(std::move(given_up));
+  EXPECT_EQ(sum.rows("loss").at(2).values.data(), values);
+  sum.merge(std::move(filled));
+  EXPECT_EQ(sum.rows("loss").at(2).values.data(), values);
+  EXPECT_EQ(sum.rows("loss").size(), 2u);
+}
+
 TEST(Statistics, TotalsHoldDocumentsThatHaveEnded) {
   Statistics statistics;
   DocumentStatistics first(statistics, 0), second(statistics, 1);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Submits a run to Slurm: N shards as job arrays, one array for each pass, and a merge after the last.
+# Submits a run to Slurm: N shards, at least 2, as job arrays, one array for each pass, and a merge after the last.
 #
 #   tools/slurm/submit.sh N --output DIR [OPTION...]      options of `headscope run`
 #
@@ -17,6 +17,7 @@ if [ $# -lt 3 ] || ! [[ $1 =~ ^[1-9][0-9]*$ ]]; then
   sed -n '2,/^set/{s/^# \{0,1\}//;/^set/d;p}' "$0" >&2
   exit 2
 fi
+[ "$1" -ge 2 ] || { echo "submit: expected N of at least 2, got $1; headscope run alone runs a corpus in one process" >&2; exit 2; }
 n_shard=$1
 shift
 output=
