@@ -114,8 +114,9 @@ const MeasuredType& type_named(const std::string& name, const MeasuredTypes& typ
 }
 
 void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, MeasuredTypes& types) {
-  for (const HeadIndex head : pruned) {
-    for (MeasuredType& measured : types) {
+  for (MeasuredType& measured : types) {
+    measured.n_removed = pruned.size();
+    for (const HeadIndex head : pruned) {
       measured.margin.row(head.flat(n_head)).fill(arma::datum::nan);
     }
   }
@@ -135,12 +136,13 @@ Index primary_type(const MeasuredTypes& types, Index head_index) {
 
 Estimate share_of(const std::vector<const MeasuredType*>& any_of) {
   const arma::mat& any = any_of.front()->margin;
+  const auto n_head = static_cast<double>(any_of.front()->n_head());
   arma::mat share(1, any.n_cols, arma::fill::zeros);
   for (Index w = 0; w < any.n_cols; ++w) {
     for (Index head_index = 0; head_index < any.n_rows; ++head_index) {
       const bool is_any = std::ranges::any_of(
           any_of, [&](const MeasuredType* type) { return type->has(head_index, w); });
-      if (is_any) share(0, w) += 1.0 / static_cast<double>(any.n_rows);
+      if (is_any) share(0, w) += 1.0 / n_head;
     }
   }
   // What BCa intervals take for the bias of a number of heads is its variation: a head that just
