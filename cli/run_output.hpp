@@ -46,7 +46,8 @@ void check_figures_stay(const std::string& directory, const std::string& why_not
 /// Writes tables, figures, circuits and report of a results file into `directory`, replacing older
 /// ones.
 /// If figures cannot be drawn, the report lacks them, says why, and names the command that draws
-/// them. A failure of gnuplot is on stderr too.
+/// them. A failure of gnuplot is on stderr too; it costs the figures that gnuplot does not draw
+/// alone.
 /// @param figure_formats  svg is always drawn, for the report.
 void draw_results(const Results& results, const std::string& directory,
                   const std::vector<std::string>& figure_formats, std::string why_not);
