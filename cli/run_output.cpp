@@ -126,6 +126,18 @@ void check_model_output(const std::string& input, const std::string& output) {
                   "is there and is no HDF5 model; remove it or choose another file to write");
 }
 
+void check_page_output(const std::string& output) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(output, ignored) || fs::is_empty(output, ignored)) return;
+  const std::string of_page = "<!DOCTYPE html>";
+  std::string beginning = of_page;
+  if (std::ifstream(output, std::ios::binary).read(beginning.data(), std::ssize(beginning)) &&
+      beginning == of_page) {
+    return;
+  }
+  throw DataError(output, "", "is there and is no HTML page; choose another file to write");
+}
+
 void announce_output(const OutputOptions& output) {
   if (output.quiet) return;
   if (holds_results(output.folder)) {

@@ -26,6 +26,10 @@ void refuse_replacement(const std::string& path);
 /// @throws DataError if both are one file, or the output is a file that is no HDF5 model.
 void check_model_output(const std::string& input, const std::string& output);
 
+/// Checks that writing a page loses nothing but an earlier page, such as the model that is read.
+/// @throws DataError if the output is a file that is no HTML page.
+void check_page_output(const std::string& output);
+
 /// Says on stderr, unless it is to be quiet, that results in the folder will be replaced and why
 /// figures cannot be drawn.
 void announce_output(const OutputOptions& output);
