@@ -8,6 +8,7 @@
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
+#include "headscope/head_types.hpp"
 
 namespace headscope {
 
@@ -40,6 +41,14 @@ double mean_of_numbers(const std::vector<double>& values) {
     ++count;
   }
   return count > 0 ? sum / count : std::numeric_limits<double>::quiet_NaN();
+}
+
+Array without_removed_heads(const Results& results, Array by_head) {
+  const std::vector<bool> is_removed = removed_heads(results, {by_head.shape[0], by_head.shape[1]});
+  for (std::size_t head_index = 0; head_index < by_head.size(); ++head_index) {
+    if (is_removed[head_index]) by_head.values[head_index] = std::nan("");
+  }
+  return by_head;
 }
 
 std::string head_text(std::size_t head_index, std::size_t n_head) {

@@ -17,6 +17,7 @@
 #include "inputs.hpp"
 #include "memory_limits.hpp"
 #include "option_parser.hpp"
+#include "run_output.hpp"
 #include "shared_options.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -102,6 +103,7 @@ class AttendCommand : public Command {
     if (!text_.bos.empty() && !text_.prepend_bos) {
       throw UsageError("--bos: expected without --no-bos, got both");
     }
+    check_page_output(output_);
     const std::string text = sentence_of(words_);
     blas::set_thread_count(static_cast<int>(threads_));
     const Model model = load_model(model_path(model_), {n_head_});

@@ -69,12 +69,14 @@ class CompareCommand : public Command {
     options_.heading("Output");
     add_output(options_, output_.folder);
     add_figures(options_, output_.figures);
+    add_force(options_, force_);
     add_quiet(options_, output_.quiet);
   }
 
   void run(const std::string& command_line) override {
     check_output_folder(output_.folder);
     std::vector<ComparedRun> runs = read_runs();
+    if (!force_) refuse_replacement(output_.folder);
     order(runs);
     Comparison comparison =
         compare_runs(runs, by_.empty() ? command_line_order : by_, run_presentations());
@@ -147,6 +149,7 @@ class CompareCommand : public Command {
   std::vector<std::string> runs_, labels_;
   std::string by_;
   OutputOptions output_;
+  bool force_ = false;
 };
 
 }  // namespace

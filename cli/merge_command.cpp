@@ -9,8 +9,8 @@ class MergeCommand : public Command {
  public:
   MergeCommand() {
     add_positional(options_, shards_, "shard", "SHARD...", "shards");
-    for (const char* name : {"output", "model", "corpus", "tasks", "tokenizer", "threads", "mixed",
-                             "figures", "quiet"}) {
+    for (const char* name : {"output", "model", "corpus", "tasks", "tokenizer", "threads", "force",
+                             "mixed", "figures", "quiet"}) {
       Option option = run_.table.at(name);
       option.in_usage = false;
       if (!option.is_switch()) option.when_empty = "as in the shards";
@@ -27,6 +27,7 @@ class MergeCommand : public Command {
     }
     run_.command_line = command_line;
     check_output_folder(run_.output.folder);
+    if (!run_.force) refuse_replacement(run_.output.folder);
     const OutputLock lock(run_.output.folder);
     announce_output(run_.output);
     Progress progress(run_.output.quiet);

@@ -165,7 +165,7 @@ RunOptions::RunOptions() {
          "continue an interrupted run in the same folder; give none of its options again, or all "
          "of them. With all of them the run begins where nothing was saved",
          "", process});
-  table(force, {"force", "", "replace the results of a finished run in the folder", "", process});
+  add_force(table, force);
   table(files.mixed,
         {"mixed", "",
          "accept sums that another OpenBLAS kernel, processor or number of threads made. Use it "

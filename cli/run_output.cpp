@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "figures/gnuplot.hpp"
 #include "files/descriptor.hpp"
@@ -19,6 +21,7 @@
 #include "paths/circuit_file.hpp"
 #include "registry.hpp"
 #include "report/head_table.hpp"
+#include "report_text.hpp"
 #include "shell_text.hpp"
 #include "terminal.hpp"
 
@@ -43,9 +46,35 @@ std::vector<Figure> figures_of(const Results& results,
   return figures;
 }
 
-std::string no_figures_text(const std::string& reason, const std::string& directory) {
-  return reason + ", so the report has no figures; when gnuplot works, \"headscope report " +
+/// @param lacking  what the report says of figures that it does not show.
+std::string no_figures_text(const std::string& reason, const std::string& lacking,
+                            const std::string& directory) {
+  return reason + ", so the report " + lacking + "; when gnuplot works, \"headscope report " +
          shell_word(directory) + "\" draws them";
+}
+
+/// Draws the figures, but for those that gnuplot does not draw.
+/// @return why some are not drawn, with the first names; empty if all are.
+std::string draw_figures(std::vector<Figure> figures, const std::string& folder,
+                         const std::vector<std::string>& formats, std::vector<DrawnFigure>& drawn) {
+  constexpr std::size_t most_named = 8;
+  std::vector<std::string> names, complaints(figures.size());
+  for (const Figure& figure : figures) names.push_back(figure.name);
+  drawn.resize(figures.size());
+  parallel_for(figures.size(), [&](std::size_t i) {
+    try {
+      drawn[i] = write_figure(std::move(figures[i]), folder, formats);
+    } catch (const DrawingError& error) {
+      complaints[i] = error.what();
+    }
+  });
+  std::erase_if(drawn, [](const DrawnFigure& figure) { return figure.svg.empty(); });
+  const std::vector<std::size_t> failed =
+      numbers_where(complaints.size(), [&](std::size_t i) { return !complaints[i].empty(); });
+  if (failed.empty()) return "";
+  return "figures not drawn: " +
+         first_joined(failed, most_named, [&](std::size_t i) { return names[i]; }) + " (" +
+         complaints[failed.front()] + ")";
 }
 
 }  // namespace
@@ -97,6 +126,18 @@ void check_model_output(const std::string& input, const std::string& output) {
                   "is there and is no HDF5 model; remove it or choose another file to write");
 }
 
+void check_page_output(const std::string& output) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(output, ignored) || fs::is_empty(output, ignored)) return;
+  const std::string of_page = "<!DOCTYPE html>";
+  std::string beginning = of_page;
+  if (std::ifstream(output, std::ios::binary).read(beginning.data(), std::ssize(beginning)) &&
+      beginning == of_page) {
+    return;
+  }
+  throw DataError(output, "", "is there and is no HTML page; choose another file to write");
+}
+
 void announce_output(const OutputOptions& output) {
   if (output.quiet) return;
   if (holds_results(output.folder)) {
@@ -124,7 +165,8 @@ void write_run(const Results& results, const OutputOptions& output, Progress& pr
 }
 
 void say_if_no_figures(const std::string& directory, const std::string& why_not) {
-  if (!why_not.empty()) std::cerr << Terminal::error().note(no_figures_text(why_not, directory));
+  if (why_not.empty()) return;
+  std::cerr << Terminal::error().note(no_figures_text(why_not, "has no figures", directory));
 }
 
 void check_figures_stay(const std::string& directory, const std::string& why_not) {
@@ -161,21 +203,14 @@ void draw_results(const Results& results, const std::string& directory,
   write_head_table(results, tables);
   const std::vector<Presentation> presentations = presentations_of(results);
   std::vector<DrawnFigure> drawn;
+  std::string lacking = "has no figures";
   if (why_not.empty()) {
-    std::vector<Figure> figures = figures_of(results, presentations);
-    drawn.resize(figures.size());
-    try {
-      parallel_for(figures.size(), [&](std::size_t i) {
-        drawn[i] = write_figure(std::move(figures[i]), figure_folder, formats);
-      });
-    } catch (const DrawingError& error) {
-      why_not = error.what();
-      std::cerr << Terminal::error().warning(why_not);
-      std::erase_if(drawn, [](const DrawnFigure& figure) { return figure.svg.empty(); });
-    }
+    why_not = draw_figures(figures_of(results, presentations), figure_folder, formats, drawn);
+    lacking = "lacks them";
+    if (!why_not.empty()) std::cerr << Terminal::error().warning(why_not);
   }
   write_report(results, presentations, drawn, directory,
-               why_not.empty() ? "" : no_figures_text(why_not, directory));
+               why_not.empty() ? "" : no_figures_text(why_not, lacking, directory));
 }
 
 }  // namespace headscope

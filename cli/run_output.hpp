@@ -26,6 +26,10 @@ void refuse_replacement(const std::string& path);
 /// @throws DataError if both are one file, or the output is a file that is no HDF5 model.
 void check_model_output(const std::string& input, const std::string& output);
 
+/// Checks that writing a page loses nothing but an earlier page, such as the model that is read.
+/// @throws DataError if the output is a file that is no HTML page.
+void check_page_output(const std::string& output);
+
 /// Says on stderr, unless it is to be quiet, that results in the folder will be replaced and why
 /// figures cannot be drawn.
 void announce_output(const OutputOptions& output);
@@ -46,7 +50,8 @@ void check_figures_stay(const std::string& directory, const std::string& why_not
 /// Writes tables, figures, circuits and report of a results file into `directory`, replacing older
 /// ones.
 /// If figures cannot be drawn, the report lacks them, says why, and names the command that draws
-/// them. A failure of gnuplot is on stderr too.
+/// them. A failure of gnuplot is on stderr too; it costs the figures that gnuplot does not draw
+/// alone.
 /// @param figure_formats  svg is always drawn, for the report.
 void draw_results(const Results& results, const std::string& directory,
                   const std::vector<std::string>& figure_formats, std::string why_not);

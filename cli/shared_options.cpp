@@ -54,6 +54,11 @@ void add_threads(OptionTable& option, std::uint64_t& field) {
       .most = 4096;
 }
 
+void add_force(OptionTable& option, bool& field) {
+  option(field, {"force", "", "replace the results of a finished run in the folder", "",
+                 OptionScope::process});
+}
+
 void add_quiet(OptionTable& option, bool& field) {
   option(field, {"quiet,q", "", "do not show progress on stderr", "", OptionScope::process});
 }

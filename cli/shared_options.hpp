@@ -29,6 +29,7 @@ void add_encoding(OptionTable& option, std::string& field);
 void add_output(OptionTable& option, std::string& field);
 void add_figures(OptionTable& option, std::vector<std::string>& field);
 void add_threads(OptionTable& option, std::uint64_t& field);
+void add_force(OptionTable& option, bool& field);
 void add_quiet(OptionTable& option, bool& field);
 
 }  // namespace headscope

@@ -70,12 +70,19 @@ const VariableTable sentence_variables{
      "Keys; the sum of query times key over the dimensions is the score before the softmax"},
 };
 
+/// At least two decimals, and as many as tell the value from `least_named`.
+std::string value_text(double value) {
+  int places = 2;
+  while (value < least_named && decimals(value, places) == decimals(least_named, places)) ++places;
+  return decimals(value, places);
+}
+
 /// `L0H3 0.92, L1H5 0.61 and 3 more`; of none from `least_named` on, the first.
 std::string leading_heads(const Array& values) {
   std::vector<std::size_t> head_indices = ranking(values.values);
   if (head_indices.empty()) return "";
   const auto text = [&](std::size_t head_index) {
-    return head_text(head_index, values.shape[1]) + " " + decimals(values.values[head_index], 2);
+    return head_text(head_index, values.shape[1]) + " " + value_text(values.values[head_index]);
   };
   const auto is_named = [&](std::size_t head_index) {
     return values.values[head_index] >= least_named;

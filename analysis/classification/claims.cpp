@@ -115,7 +115,7 @@ Claim type_claim(const MeasuredType& type, double power, const std::string& note
   }
   claim.effect = share_of({&type});
   const std::size_t n = type.heads().size();
-  claim.evidence = std::to_string(n) + " of " + std::to_string(type.margin.n_rows) +
+  claim.evidence = std::to_string(n) + " of " + std::to_string(type.n_head()) +
                    " heads pass the rule: " + type.rule + "." + note;
   if (!claim.effect.has_interval()) {
     claim.evidence += " There is no interval to settle it.";
@@ -291,11 +291,11 @@ std::vector<Claim> rest_claims(const MeasuredTypes& types, const WeightedSums& s
 }
 
 std::string type_summary(const MeasuredTypes& types, const ResultsGroup& group, Index n_head) {
-  const Index n_head_total = types.front().margin.n_rows;
-  std::string summary = "Of " + count_text(n_head_total, "head") + ": ";
-  Index n_none = 0;
-  for (Index head_index = 0; head_index < n_head_total; ++head_index)
-    n_none += primary_type(types, head_index) == 0 ? 1 : 0;
+  const MeasuredType& first = types.front();
+  std::string summary = "Of " + count_text(first.n_head(), "head") + ": ";
+  Index n_typed = 0;
+  for (Index head_index = 0; head_index < first.margin.n_rows; ++head_index)
+    n_typed += primary_type(types, head_index) == 0 ? 0 : 1;
   std::vector<const MeasuredType*> all_types;
   for (const MeasuredType& type : types) {
     all_types.push_back(&type);
@@ -306,7 +306,8 @@ std::string type_summary(const MeasuredTypes& types, const ResultsGroup& group, 
     if (!which.empty()) summary += " (" + which + ")";
     summary += ", ";
   }
-  summary += std::to_string(n_none) + " without a type. A head may have several types.";
+  summary +=
+      std::to_string(first.n_head() - n_typed) + " without a type. A head may have several types.";
   const std::string untested = untested_types(all_types);
   return untested.empty() ? summary : summary + " Not tested: " + untested + ".";
 }

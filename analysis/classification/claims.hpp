@@ -24,7 +24,7 @@ using ControlHeads = std::vector<double>;
 
 /// Decides that some heads are of a type: holds if the interval of their number lies above the
 /// largest number in an untrained model. Fewer than five untrained models decide nothing.
-/// @param n_head_total  heads of the model.
+/// @param n_head_total  heads of the model, without removed ones.
 void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHeads>& controls,
                         Index n_head_total, std::vector<Claim>& claims);
 

@@ -119,7 +119,10 @@ class Classification : public CorpusAnalysis {
     if (std::optional<ResultsGroup> examples = examples_group(types_, statistics, groups.front())) {
       groups.push_back(*std::move(examples));
     }
-    if (!untrained_.empty()) add_control_types(types_, untrained_, groups.front());
+    if (!untrained_.empty()) {
+      add_control_types(types_, untrained_, context_.model.config.pruned_heads.size(),
+                        groups.front());
+    }
     return groups;
   }
 

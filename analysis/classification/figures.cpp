@@ -22,9 +22,10 @@ bool has_values(const ResultsGroup& group, const std::string& variable) {
 
 /// One point per head, and the layer's mean as a line.
 /// @param set  of points in the figure: its colour, and its place beside the layer.
-std::vector<Series> by_layer(const ResultsGroup& group, const std::string& variable,
+std::vector<Series> by_layer(const Results& results, const std::string& variable,
                              const std::string& label, std::size_t set = 0) {
-  const Array& values = group.values(variable);
+  const Array values =
+      without_removed_heads(results, results.group("classification").values(variable));
   Series points = Series::points(label + ", one point a head", values);
   points.shift = set == 0 ? -0.08 : 0.08;
   std::vector<double> means;
@@ -72,7 +73,7 @@ Figure type_map_figure(const ResultsGroup& group) {
           .title = "What each head does",
           .caption =
               "Each head's primary type: the type whose threshold the head passes by the largest "
-              "share of the possible margin. none: the head passes no threshold." +
+              "share of the possible margin. none: the head passes no threshold or was removed." +
               choices_caption(group),
           .source = std::string(headscope_definition) + ", after Voita et al. 2019",
           .content = std::move(map)};
@@ -215,22 +216,23 @@ Figure relations_figure(const ResultsGroup& group, const std::vector<Index>& ord
           .content = std::move(chart)};
 }
 
-Figure entropy_figure(const ResultsGroup& group) {
+Figure entropy_figure(const Results& results) {
   return {.name = "clark2019_entropy",
-          .group = group.name,
+          .group = "classification",
           .title = "Entropy of attention, by layer",
           .caption =
               "Mean entropy of each head's attention distributions, all keys, queries 1 and later, "
               "nats.",
           .source = "Clark et al. 2019, figure 4",
-          .content = layer_chart("entropy, nats", by_layer(group, "entropy", "entropy"))};
+          .content = layer_chart("entropy, nats", by_layer(results, "entropy", "entropy"))};
 }
 
-Figure sink_figure(const ResultsGroup& group) {
-  std::vector<Series> series = by_layer(group, "sink", "sink");
+Figure sink_figure(const Results& results) {
+  const ResultsGroup& group = results.group("classification");
+  std::vector<Series> series = by_layer(results, "sink", "sink");
   std::vector<ReferenceLine> lines;
   if (has_values(group, "delimiter")) {
-    for (Series& more : by_layer(group, "delimiter", "punctuation", 1)) {
+    for (Series& more : by_layer(results, "delimiter", "punctuation", 1)) {
       series.push_back(std::move(more));
     }
     lines.push_back({"punctuation's share of keys", group.scalar("delimiter_baseline")});
@@ -323,8 +325,8 @@ std::vector<Figure> classification_figures(const Results& results) {
   }
   const std::vector<Index> relations = leading_relations(group);
   if (!relations.empty()) figures.push_back(relations_figure(group, relations));
-  figures.push_back(entropy_figure(group));
-  figures.push_back(sink_figure(group));
+  figures.push_back(entropy_figure(results));
+  figures.push_back(sink_figure(results));
   if (has_values(group, "dependency_alignment")) {
     figures.push_back(dependency_alignment_figure(group));
   }

@@ -12,11 +12,12 @@ namespace {
 
 constexpr std::size_t most_types_named = 4, most_heads_named = 3;
 
-std::string attend_by_text(const ResultsGroup& group) {
-  const LearnedTypes types = learned_types(group);
+std::string attend_by_text(const Results& results) {
+  const ResultsGroup& group = results.group("classification");
+  const LearnedTypes types = learned_types(results);
   const std::vector<std::string> names = spaced(group.labels("head_type"));
-  const std::string of_heads = std::to_string(types.n_typed) + " of " +
-                               count_text(group.values("type").part(0).size(), "head");
+  const std::string of_heads =
+      std::to_string(types.n_typed) + " of " + count_text(types.n_head, "head");
   const std::string text = group.has("control_type_heads")
                                ? of_heads + " have a type that untrained models have less often"
                                : of_heads + " have a type";
@@ -90,7 +91,7 @@ std::string look_next_text(const Results& results) {
 
 Headline classification_headline(const Results& results) {
   const ResultsGroup& group = results.group("classification");
-  return {.attend_by = attend_by_text(group),
+  return {.attend_by = attend_by_text(results),
           .matter = "",
           .explained = explained_text(group),
           .look_next = look_next_text(results)};

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "classification/results.hpp"
+#include "headscope/head_types.hpp"
 
 namespace headscope {
 
@@ -16,7 +17,8 @@ double most_untrained(const ResultsGroup& group, std::size_t type) {
   return most;
 }
 
-LearnedTypes learned_types(const ResultsGroup& group) {
+LearnedTypes learned_types(const Results& results) {
+  const ResultsGroup& group = results.group("classification");
   const Array& flags = group.values("type");
   const bool has_control = group.has("control_type_heads");
   std::vector<bool> is_typed(flags.shape[1] * flags.shape[2]);
@@ -37,6 +39,8 @@ LearnedTypes learned_types(const ResultsGroup& group) {
   }
   std::ranges::stable_sort(types.learned, std::greater(), &TypeCount::n_head);
   types.n_typed = static_cast<std::size_t>(std::ranges::count(is_typed, true));
+  types.n_head = static_cast<std::size_t>(
+      std::ranges::count(removed_heads(results, {flags.shape[1], flags.shape[2]}), false));
   return types;
 }
 

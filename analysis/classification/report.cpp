@@ -23,18 +23,18 @@ std::string untrained_text(const ResultsGroup& group, std::size_t type) {
   return most == 0 ? " (untrained: none)" : " (untrained: at most " + number_text(most, 3) + ")";
 }
 
-std::string type_line(const ResultsGroup& group) {
-  const LearnedTypes types = learned_types(group);
+std::string type_line(const Results& results) {
+  const ResultsGroup& group = results.group("classification");
+  const LearnedTypes types = learned_types(results);
   const std::vector<std::string> names = spaced(group.labels("head_type"));
   const auto name = [&](std::size_t type) { return names[type] + untrained_text(group, type); };
   const auto counted = [&](const TypeCount& count) {
     return std::to_string(count.n_head) + " " + name(count.type);
   };
   const bool has_control = group.has("control_type_heads");
-  std::string text = std::to_string(types.n_typed) + " of " +
-                     std::to_string(group.values("type").part(0).size()) + " heads have a type" +
-                     (types.learned.empty() ? "" : ": ") + joined(types.learned, ", ", counted) +
-                     ". A head may have several types.";
+  std::string text = std::to_string(types.n_typed) + " of " + std::to_string(types.n_head) +
+                     " heads have a type" + (types.learned.empty() ? "" : ": ") +
+                     joined(types.learned, ", ", counted) + ". A head may have several types.";
   if (!types.not_learned.empty()) {
     const bool are_tested = std::ranges::none_of(types.not_learned, [&](const TypeCount& count) {
       return std::isnan(most_untrained(group, count.type));
@@ -183,15 +183,18 @@ std::string sink_line(const Array& sink) {
 
 Description description(const Results& results) {
   const ResultsGroup& group = results.group("classification");
+  const auto by_head = [&](const char* variable) {
+    return without_removed_heads(results, group.values(variable));
+  };
   Description description;
   description.headline = classification_headline(results);
   description.found = description.headline.attend_by;
-  description.add("Types", type_line(group));
+  description.add("Types", type_line(results));
   description.add("Syntax", syntax_line(group));
   description.add("Coreference", coreference_line(group));
   description.add("Repetition and position",
-                  repetition_line(group.values("induction"), group.values("previous_token")));
-  description.add("Attention sink", sink_line(group.values("sink")));
+                  repetition_line(by_head("induction"), by_head("previous_token")));
+  description.add("Attention sink", sink_line(by_head("sink")));
   description.add("Labels and effects", explained_line(group));
   return description;
 }

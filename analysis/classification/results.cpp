@@ -195,12 +195,18 @@ class ResultsBuilder {
     for (const char* const name : {"sentence_sink", "sentence_entropy"}) add(name, ratios(name));
   }
 
-  void add_measures() {
+  /// @param pruned_heads  left out.
+  void add_measures(const std::vector<HeadIndex>& pruned_heads) {
     const auto median = [](const arma::vec& values) { return arma::median(values); };
     const auto mean = [](const arma::vec& values) { return arma::mean(values); };
     const auto over_heads = [&](const char* score, double (*statistic)(const arma::vec&)) {
-      return sums_.estimates(
-          [&](const WeightedSums& sums) { return by_column(sums.ratio(score), statistic); });
+      return sums_.estimates([&](const WeightedSums& sums) {
+        arma::mat by_head = sums.ratio(score);
+        for (const HeadIndex head : pruned_heads) {
+          by_head.row(head.flat(n_head_)).fill(arma::datum::nan);
+        }
+        return by_column(by_head, statistic);
+      });
     };
     add("entropy_median", over_heads("entropy", median));
     add("sink_mean", over_heads("sink", mean));
@@ -286,7 +292,7 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
         return mean_induction(induction, times);
       }));
   builder.add_sentences();
-  builder.add_measures();
+  builder.add_measures(pruned_heads);
 
   const Measured measured = tests.measured(permuted);
   MeasuredTypes found = measured_types(types, measured);
@@ -334,6 +340,9 @@ ControlValues control_types(const HeadTypeList& types, const Statistics& statist
     for (std::size_t head_index = 0; head_index < found[i].numbers.size(); ++head_index) {
       scores(i, head_index) = found[i].numbers[head_index].score;
     }
+    for (const HeadIndex head : pruned_heads) {
+      scores(i, head.flat(induction.shape[2])) = arma::datum::nan;
+    }
   }
   return {{"heads", heads}, {"scores", scores}};
 }
@@ -356,7 +365,7 @@ PermutedScores permuted_scores(const HeadTypeList& types,
 }
 
 void add_control_types(const HeadTypeList& types, const std::vector<ControlValues>& controls,
-                       ResultsGroup& group) {
+                       Index n_pruned, ResultsGroup& group) {
   std::vector<ControlHeads> of_models;
   std::vector<double> heads;
   for (const ControlValues& control : controls) {
@@ -366,7 +375,7 @@ void add_control_types(const HeadTypeList& types, const std::vector<ControlValue
   group.add_dimension(Dimension::count("control", controls.size()));
   group.add(classification_variables()["control_type_heads"], heads);
   const Shape& shape = group.values("type").shape;
-  settle_by_controls(types, of_models, shape[1] * shape[2], group.claims);
+  settle_by_controls(types, of_models, shape[1] * shape[2] - n_pruned, group.claims);
 }
 
 }  // namespace headscope

@@ -13,7 +13,9 @@ namespace headscope {
 /// @param types         of heads.
 /// @param induction     n_sequence x n_layer x n_head, from induction_scores.
 /// @param offset_alone  of test_relations.
-/// @param pruned_heads  heads removed from the model; they get no type.
+/// @param pruned_heads  heads removed from the model; they get no type and count in no share,
+/// median
+///                      or mean over heads.
 /// @param permuted      of permuted_scores.
 ResultsGroup classification_results(const HeadTypeList& types, const Statistics& statistics,
                                     const Array& induction,
@@ -38,8 +40,9 @@ PermutedScores permuted_scores(const HeadTypeList& types,
 
 /// Adds `control_type_heads`, and the verdicts of claims that untrained models can decide.
 /// @param controls  control_types of each untrained model.
+/// @param n_pruned  heads removed from the model.
 void add_control_types(const HeadTypeList& types, const std::vector<ControlValues>& controls,
-                       ResultsGroup& group);
+                       Index n_pruned, ResultsGroup& group);
 
 Presentation classification_presentation();
 
@@ -71,10 +74,11 @@ struct LearnedTypes {
   std::vector<TypeCount> not_learned;  ///< other types of some head
   std::vector<std::size_t> absent;     ///< types of no head
   std::size_t n_typed = 0;             ///< heads with a learned type
+  std::size_t n_head = 0;              ///< all heads that the model has
 };
 
 /// From the finished group `classification`.
-LearnedTypes learned_types(const ResultsGroup& group);
+LearnedTypes learned_types(const Results& results);
 
 /// The most heads of a type in one untrained model; NaN where the documents of one cannot test for
 /// the type.

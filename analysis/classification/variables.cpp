@@ -153,11 +153,13 @@ const VariableTable& classification_variables() {
       {"sentence_entropy", "pronoun layer head", "nats",
        "Mean entropy of attention, for tokens of sentences without or with a pronoun (PRON)",
        headscope_definition, documents},
-      {"entropy_median", "", "nats", "Median of entropy over heads", headscope_definition,
-       documents},
-      {"sink_mean", "", "probability", "Mean of sink over heads", headscope_definition, documents},
+      {"entropy_median", "", "nats", "Median of entropy over heads, removed ones left out",
+       headscope_definition, documents},
+      {"sink_mean", "", "probability", "Mean of sink over heads, removed ones left out",
+       headscope_definition, documents},
       {"type_share", "head_type", "1",
-       "Share of heads of the type; no value where the corpus cannot test for the type. The "
+       "Share of heads of the type, removed ones left out; no value where the corpus cannot test "
+       "for the type. The "
        "resamples vary the scores but keep the significance tests (q, z) of the whole corpus: for "
        "types with such a test the interval is too narrow and may have no width",
        headscope_definition, documents},

@@ -22,17 +22,18 @@ namespace {
 constexpr std::size_t ablation_rows[] = {0, 1, resample_row};
 
 /// Adds how many heads have an interval for their loss increase, and how many of those intervals do
-/// not lie above 0.
-void add_harmless(ResultsGroup& group) {
+/// not lie above 0; removed heads are left out.
+void add_harmless(const ModelConfig& config, ResultsGroup& group) {
   const Variable& increase = group.variable("loss_increase");
   const Shape& shape = increase.values.shape;
   Array n_interval({shape[0]}), n_harmless = n_interval;
   for (std::size_t i = 0; i < increase.values.size(); ++i) {
     const Estimate of_head = increase.estimate(i);
-    if (!of_head.has_interval()) continue;
-    const std::size_t ablation = unravelled(i, shape).front();
-    n_interval(ablation) += 1;
-    if (of_head.low <= 0) n_harmless(ablation) += 1;
+    const std::vector<std::size_t> place = unravelled(i, shape);
+    const HeadIndex head{place[1], place[2]};
+    if (!of_head.has_interval() || std::ranges::binary_search(config.pruned_heads, head)) continue;
+    n_interval(place[0]) += 1;
+    if (of_head.low <= 0) n_harmless(place[0]) += 1;
   }
   group.add(pruning_variables()["n_interval"], n_interval);
   group.add(pruning_variables()["n_harmless"], n_harmless);
@@ -70,7 +71,7 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
                                   "gradient on n_document_first_order, combined by regression")
           .with("regression", is_exact ? "" : "; Cochran 1977, Sampling Techniques, chapter 12"),
       estimates);
-  add_harmless(group);
+  add_harmless(config, group);
   add_first_order_r2(rows, config, group);
 
   const PhaseWeights once = both_phases_once(rows);

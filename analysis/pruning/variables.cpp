@@ -53,10 +53,12 @@ const VariableTable& pruning_variables() {
       {"donor_error_sum", "", "nats per token",
        "standard error of the sum over heads of the loss increase of resample, from the choice of "
        "the documents whose z replaces the heads'; all heads take z of the same documents"},
-      Declaration::count("n_interval", "ablation", "heads whose loss_increase has an interval"),
-      Declaration::count("n_harmless", "ablation",
-                         "heads whose interval of loss_increase does not lie above 0: ablating the "
-                         "head gives no measurable loss increase"),
+      Declaration::count("n_interval", "ablation",
+                         "heads, removed ones left out, whose loss_increase has an interval"),
+      Declaration::count(
+          "n_harmless", "ablation",
+          "heads, removed ones left out, whose interval of loss_increase does not lie above 0: "
+          "ablating the head gives no measurable loss increase"),
       {"first_order_r2", "layer head", "1",
        "squared correlation, over the ablated documents, between the loss increase by zero "
        "ablation and the increase that the gradient predicts; documents are weighted by their "

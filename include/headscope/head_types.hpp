@@ -19,6 +19,10 @@ struct HeadShape {
 /// From the first group that has a variable by layer and head; nothing if none has.
 std::optional<HeadShape> head_shape(const Results& results);
 
+/// By head, whether the model that was run has lost the head. The results hold values at the head's
+/// place all the same, those of a head without output.
+std::vector<bool> removed_heads(const Results& results, const HeadShape& shape);
+
 /// A flag by type, layer and head: which types a head is of. A group of results that has the flag
 /// also has the main type of each head, a flag by layer and head.
 inline constexpr const char *type_variable = "type", *primary_type_variable = "primary";

@@ -259,15 +259,20 @@ def compare(first: Run, second: Run, group: str, variable: str, **labels: Any) -
     """A variable by layer and head in two runs of one shape, a row per head, largest difference first.
 
     labels: the places on the variable's further axes, as in `ablation="zero"`.
-    Columns: first, second, difference (second minus first). Raises NotInRun if the models differ in shape.
+    Columns: first, second, difference (second minus first). Flags are compared as numbers, 1 for yes. Raises NotInRun if the
+    models differ in shape, or if the variable is a flag of more than two words.
     """
+    shapes = [f"{run.n_layer} layers of {run.n_head} heads" for run in (first, second)]
+    if shapes[0] != shapes[1]:
+        raise NotInRun(f"{first.path} has {shapes[0]}, {second.path} has {shapes[1]}: "
+                       "heads can only be compared between models of one shape.")
     values = {}
     for label, run in (("first", first), ("second", second)):
-        table = run[group][variable].sel(labels).transpose("layer", "head")
-        values[label] = table.to_series()
-    if len(values["first"]) != len(values["second"]):
-        raise NotInRun(f"{first.path} has {len(values['first'])} heads, {second.path} has {len(values['second'])}: "
-                       "heads can only be compared between models of one shape.")
+        table = run[group][variable]
+        if len(table.attrs.get("flag_meanings", "").split()) > 2:
+            raise NotInRun(f"{variable} has words, {table.attrs['flag_meanings']}, which have no difference; "
+                           "`heads(run)` shows them.")
+        values[label] = table.sel(labels).transpose("layer", "head").to_series().astype(float)
     table = pd.DataFrame(values)
     table.index = [f"L{layer}H{head}" for layer, head in table.index]
     table["difference"] = table["second"] - table["first"]

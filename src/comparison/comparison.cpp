@@ -130,6 +130,12 @@ bool have_one_shape(const std::vector<ComparedRun>& runs, std::vector<std::strin
   return same;
 }
 
+/// What the run's documents begin with, without the reason in brackets.
+std::string first_token_of(const ComparedRun& run) {
+  const std::string text = run.results.text("first_token");
+  return text.substr(0, text.rfind(" ("));
+}
+
 void check_origins(const std::vector<ComparedRun>& runs, std::vector<std::string>& notes) {
   const ComparedRun& first = runs.front();
   for (const ComparedRun& run : runs) {
@@ -138,7 +144,18 @@ void check_origins(const std::vector<ComparedRun>& runs, std::vector<std::string
     };
     const double n_document = number_of(run, "n_document"),
                  n_first = number_of(first, "n_document");
-    if (differs("corpus_sha256")) {
+    const auto note_other = [&](const std::string& verb, const std::string& of_run,
+                                const std::string& of_first) {
+      if (of_run.empty() || of_first.empty() || of_run == of_first) return;
+      notes.push_back(run.label + " " + verb + " " + of_run + ", " + first.label + " " + verb +
+                      " " + of_first);
+    };
+    const bool has_corpus = !run.results.text("corpus_sha256").empty(),
+               first_has_corpus = !first.results.text("corpus_sha256").empty();
+    if (has_corpus != first_has_corpus) {
+      notes.push_back(run.label + " read " + (has_corpus ? "a" : "no") + " corpus, " + first.label +
+                      " read " + (has_corpus ? "none" : "one"));
+    } else if (differs("corpus_sha256")) {
       notes.push_back(run.label + " was run on another corpus than " + first.label +
                       "; differences may come from the corpus");
     } else if (n_document < n_first || n_document > n_first) {
@@ -146,6 +163,10 @@ void check_origins(const std::vector<ComparedRun>& runs, std::vector<std::string
                       count_text(static_cast<std::size_t>(n_document), "document") + ", " +
                       first.label + " on " + number_text(n_first, 0));
     }
+    note_other("was run with context", run.results.text("context"), first.results.text("context"));
+    note_other("begins documents with", first_token_of(run), first_token_of(first));
+    note_other("was run with precision", run.results.text("precision"),
+               first.results.text("precision"));
     if (differs("version") || differs("git_commit")) {
       notes.push_back(run.label + " was run with another version of Headscope than " + first.label);
     }

@@ -163,9 +163,10 @@ void add_correlations_and_changes(const ResultsGroup& group,
         return n_changed / n;
       },
       {.value_title = "share of heads", .low = 0, .high = 1}, "How many heads changed?",
-      "Share of heads, without removed ones, whose 95 % interval lies apart from that in the "
-      "first run, " +
-          first + ", for the variables of the head panel that have intervals.",
+      "Share of heads, without removed ones, that differ from the first run, " + first +
+          ": the 95 % interval of the difference excludes 0; for runs that are not paired, "
+          "the 95 % intervals of both runs lie apart. For the variables of the head panel that "
+          "have intervals.",
       figures);
 }
 

@@ -58,15 +58,23 @@ std::string change_of(const std::string& measure, const Estimate& first, const E
                             number_text(first.value, 3) + ")");
 }
 
+/// Says that a run was not compared by intervals.
+std::string without_intervals(const std::string& what, const std::string& run,
+                              const std::string& first) {
+  return "No " + what + " has intervals in both " + run + " and " + first + ".";
+}
+
 std::string measures_line(const ResultsGroup& group, const std::vector<Measure>& measures) {
   const std::vector<std::string>& runs = group.labels("run");
   std::vector<std::vector<std::string>> changes(runs.size());
   std::set<std::string> names;
   for (const Measure& measure : measures) names.insert(measure.variable);
-  bool has_interval = false;
+  bool is_any = false;
+  std::vector<bool> has_intervals(runs.size());
   for (const Measure& measure : measures) {
     const Variable* const measured = group.find(measure.variable);
     if (measured == nullptr || !measured->interval) continue;
+    is_any = true;
     const Variable& variable = *measured;
     const Variable* const differences =
         with_suffix(group, variable, difference_suffix(measure.variable, names));
@@ -77,7 +85,7 @@ std::string measures_line(const ResultsGroup& group, const std::vector<Measure>&
                        difference = differences == nullptr
                                         ? Estimate()
                                         : differences->estimate(slice.at[run][0]);
-        has_interval |= first.has_interval() && later.has_interval();
+        if (first.has_interval() && later.has_interval()) has_intervals[run] = true;
         if (!is_changed(first, later, difference)) continue;
         const std::string name =
             in_words(measure.name, slice.label) + (slice.label.empty() ? "" : ",");
@@ -85,9 +93,13 @@ std::string measures_line(const ResultsGroup& group, const std::vector<Measure>&
       }
     }
   }
-  if (!has_interval) return "";
+  if (!is_any) return "";
   std::vector<std::string> sentences;
   for (std::size_t run = 1; run < runs.size(); ++run) {
+    if (!has_intervals[run]) {
+      sentences.push_back(without_intervals("measure", runs[run], runs[0]));
+      continue;
+    }
     sentences.push_back(changes[run].empty()
                             ? runs[run] + " differs from " + runs[0] +
                                   " in no measure beyond its interval."
@@ -103,6 +115,7 @@ std::string changed_line(const ResultsGroup& group) {
   std::size_t n_looked_at = 0;
   const ComparedHeads compared(group);
   const std::vector<std::string>& runs = group.labels("run");
+  std::vector<bool> has_intervals(runs.size());
   for (const Variable& variable : group.variables) {
     const Variable* const changed = with_suffix(group, variable, "_changed");
     if (changed == nullptr) continue;
@@ -113,7 +126,12 @@ std::string changed_line(const ResultsGroup& group) {
         for (std::size_t head_index = 0; head_index < slice.at[run].size(); ++head_index) {
           if (!compared.has(run, head_index)) continue;
           ++n_head;
-          if (changed->values.values[slice.at[run][head_index]] == 1) ++n;
+          const std::size_t at = slice.at[run][head_index];
+          if (changed->values.values[at] == 1) ++n;
+          if (variable.estimate(slice.at[0][head_index]).has_interval() &&
+              variable.estimate(at).has_interval()) {
+            has_intervals[run] = true;
+          }
         }
         if (n == 0) continue;
         found.push_back({static_cast<double>(n) / static_cast<double>(n_head),
@@ -123,10 +141,21 @@ std::string changed_line(const ResultsGroup& group) {
     }
   }
   if (n_looked_at == 0) return "";
-  if (found.empty()) return "No head differs from " + runs[0] + " beyond its interval.";
+  std::vector<std::string> sentences;
   std::ranges::stable_sort(found, std::greater<>(), &Ranked::value);
-  return "Scores in which the most heads differ from " + runs[0] + " beyond their intervals: " +
-         joined(found | std::views::take(most_named), "; ", &Ranked::text) + ".";
+  if (!found.empty()) {
+    sentences.push_back("Scores in which the most heads differ from " + runs[0] +
+                        " beyond their intervals: " +
+                        joined(found | std::views::take(most_named), "; ", &Ranked::text) + ".");
+  } else if (std::ranges::count(has_intervals, true) > 0) {
+    sentences.push_back("No head differs from " + runs[0] + " beyond its interval.");
+  }
+  for (std::size_t run = 1; run < runs.size(); ++run) {
+    if (!has_intervals[run]) {
+      sentences.push_back(without_intervals("score of a head", runs[run], runs[0]));
+    }
+  }
+  return joined(sentences, " ");
 }
 
 std::string order_line(const ResultsGroup& group, const std::vector<ScoreSection>& scores) {
@@ -271,18 +300,17 @@ std::string joined_name(const std::string& group, const std::string& variable) {
 }
 
 ComparedHeads::ComparedHeads(const ResultsGroup& comparison) {
-  for (const Variable& variable : comparison.variables) {
-    const bool is_by_run = variable.dimensions == std::vector<std::string>{"run", "layer", "head"};
-    if (!is_by_run || variable.flag_meanings.empty()) continue;
-    if (variable.flag_meanings.back() == removed_type) types_ = &variable;
-  }
+  const Variable* const found = comparison.find(head_removed_variable);
+  const bool is_flag_by_run_and_head =
+      found != nullptr && found->type == Variable::Type::flag &&
+      found->dimensions == std::vector<std::string>{"run", "layer", "head"};
+  if (is_flag_by_run_and_head) removed_ = found;
 }
 
 bool ComparedHeads::is_lost(std::size_t run, std::size_t head_index) const {
-  if (types_ == nullptr) return false;
-  const std::size_t n_head_total = types_->values.size() / types_->values.shape[0];
-  return types_->values.values[run * n_head_total + head_index] ==
-         static_cast<double>(types_->flag_meanings.size() - 1);
+  if (removed_ == nullptr) return false;
+  const std::size_t n_head_total = removed_->values.size() / removed_->values.shape[0];
+  return removed_->values.values[run * n_head_total + head_index] == 1;
 }
 
 std::string ordering_of(const ResultsGroup& comparison) {

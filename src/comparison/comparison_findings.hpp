@@ -34,9 +34,12 @@ std::string joined_name(const std::string& group, const std::string& variable);
 
 /// What a comparison calls the main type of a head that the run's model has lost.
 inline constexpr const char* removed_type = "removed";
+/// A flag by run, layer and head, 1 where the run's model has lost the head. A comparison of models
+/// that have all heads lacks it.
+inline constexpr const char* head_removed_variable = "head_removed";
 
 /// Which heads are compared in a run: those that the run's model and the first run's model both
-/// have. The results of a model without a head hold values at the head's place all the same.
+/// have.
 class ComparedHeads {
  public:
   explicit ComparedHeads(const ResultsGroup& comparison);
@@ -47,7 +50,7 @@ class ComparedHeads {
  private:
   bool is_lost(std::size_t run, std::size_t head_index) const;
 
-  const Variable* types_ = nullptr;  // by run, layer and head; null if no head is lost
+  const Variable* removed_ = nullptr;  // null if no head is lost
 };
 
 /// The name of the quantity that orders the runs, such as `n_head`. @throws Error if the comparison

@@ -5,8 +5,8 @@
 
 #include "comparison/comparison_findings.hpp"
 #include "comparison/stacked_variable.hpp"
+#include "headscope/head_types.hpp"
 #include "headscope/statistics.hpp"
-#include "headscope/types.hpp"
 #include "report/head_variables.hpp"
 #include "results/long_table.hpp"
 #include "results/slices.hpp"
@@ -47,22 +47,6 @@ void add_changed(const Variable& variable, const Variable& difference, ResultsGr
 
 /// By run and head, whether the run's model has lost the head.
 using RemovedHeads = std::vector<std::vector<bool>>;
-
-/// @param group  with the dimensions layer and head of all runs.
-RemovedHeads removed_heads(const std::vector<ComparedRun>& runs, const ResultsGroup& group) {
-  const std::size_t n_head = group.dimension("head").size(),
-                    n_head_total = group.dimension("layer").size() * n_head;
-  RemovedHeads removed;
-  for (const ComparedRun& run : runs) {
-    std::vector<bool>& is_removed = removed.emplace_back(n_head_total, false);
-    const std::string names = "," + run.results.text("pruned_heads") + ",";
-    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-      const std::string name = HeadIndex::of(head_index, n_head).text();
-      is_removed[head_index] = names.find("," + name + ",") != std::string::npos;
-    }
-  }
-  return removed;
-}
 
 /// Removed heads are left out: their values are those of a head without output.
 void add_rank_correlation(const Variable& variable, const RemovedHeads& removed,
@@ -135,6 +119,19 @@ bool has_equal_samples(const ResultsGroup& first, const ResultsGroup& later) {
   });
 }
 
+/// Adds which heads are removed, if any is.
+void add_removed(const RemovedHeads& removed, ResultsGroup& group) {
+  std::vector<double> flags;
+  for (const std::vector<bool>& of_run : removed) {
+    flags.insert(flags.end(), of_run.begin(), of_run.end());
+  }
+  if (std::ranges::count(flags, 1.0) == 0) return;
+  group.add(Declaration::flag(head_removed_variable, "run layer head", {"no", "yes"},
+                              "Whether the run's model has lost the head; such heads are not "
+                              "compared"),
+            std::move(flags));
+}
+
 }  // namespace
 
 bool is_by_head(const Variable& variable) {
@@ -178,6 +175,10 @@ bool is_changed(const Estimate& first, const Estimate& later, const Estimate& di
 
 void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& comparison) {
   ResultsGroup& group = comparison.group;
+  const HeadShape shape = head_shape(runs.front().results).value();
+  RemovedHeads removed;
+  for (const ComparedRun& run : runs) removed.push_back(removed_heads(run.results, shape));
+  const std::size_t n_before = group.variables.size();
   for (const ResultsGroup& first : runs.front().results.groups) {
     for (const Variable& variable : first.variables) {
       if (!is_by_head(variable)) continue;
@@ -189,7 +190,7 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
       if (all->type == Variable::Type::flag) {
         const bool is_primary = variable.name == primary_type_variable &&
                                 variable.dimensions == std::vector<std::string>{"layer", "head"};
-        if (is_primary) all = with_removed(std::move(*all), removed_heads(runs, group));
+        if (is_primary) all = with_removed(std::move(*all), removed);
         group.add(*all);
         if (is_primary && !group.has("type_transition")) add_type_transition(*all, group);
         continue;
@@ -198,9 +199,10 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
       const Variable difference = differences(*all, *by_run, paired_runs(runs, *by_run));
       group.add(difference);
       if (all->interval) add_changed(*all, difference, group);
-      add_rank_correlation(*all, removed_heads(runs, group), group);
+      add_rank_correlation(*all, removed, group);
     }
   }
+  if (group.variables.size() > n_before) add_removed(removed, group);
 }
 
 }  // namespace headscope

@@ -21,8 +21,8 @@ std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs,
 /// intervals lie apart.
 bool is_changed(const Estimate& first, const Estimate& later, const Estimate& difference);
 
-/// Adds every variable by head that all runs have, with its comparison with the first run, and the
-/// type transitions. The runs have the same number of layers and heads.
+/// Adds every variable by head that all runs have, with its comparison with the first run, the type
+/// transitions, and which heads are removed. The runs have the same number of layers and heads.
 void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& comparison);
 
 }  // namespace headscope

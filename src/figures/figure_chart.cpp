@@ -297,7 +297,8 @@ class ChartWriter {
       add(reference_line(line.y, index) + " " + entry->text(), entry);
     }
     for (const KeyEntry& entry : key_) {
-      if (keyed && !named.contains(&entry)) add("keyentry " + entry.text(), &entry);
+      if (!keyed || named.contains(&entry)) continue;
+      script_.add_to_key(entry.text() + " title " + gnuplot_string(entry.name()));
     }
     if (const std::string labels = point_labels(index); !labels.empty()) {
       add(script_.add_block("# labels\n# x y text\n" + labels) +

@@ -344,9 +344,15 @@ void PanelScript::add_to_plot(const std::string& element) {
   plot_ += (plot_.empty() ? "plot " : ", \\\n  ") + element;
 }
 
+void PanelScript::add_to_key(const std::string& entry) {
+  key_ += ", \\\n  keyentry " + entry;
+}
+
+// gnuplot refuses a plot of key entries alone.
 void PanelScript::end_plot() {
-  add(plot_.empty() ? "plot NaN" : plot_);
+  add((plot_.empty() ? "plot NaN notitle" : plot_) + key_);
   plot_.clear();
+  key_.clear();
 }
 
 }  // namespace headscope

@@ -167,6 +167,8 @@ class PanelScript {
   std::string add_block(const std::string& block);
   /// Adds an element to the plot of the panel.
   void add_to_plot(const std::string& element);
+  /// Adds an entry to the key that no element of the plot has: its style and title.
+  void add_to_key(const std::string& entry);
   /// Draws the panel's plot.
   void end_plot();
 
@@ -174,7 +176,7 @@ class PanelScript {
   const std::string& data() const { return data_; }
 
  private:
-  std::string text_, data_, plot_;
+  std::string text_, data_, plot_, key_;
   std::size_t n_block_ = 0;
   std::map<std::string, std::string> settings_{
       {"title", ""},         {"label 1", ""},       {"label 2", ""},

@@ -145,6 +145,7 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
   add_published_roles(results, *shape, summaries);
   json data = {{"layers", shape->n_layer},
                {"heads", shape->n_head},
+               {"removed", removed_heads(results, *shape)},
                {"sequential", continuous_colours(ColourScale::sequential)},
                {"diverging", continuous_colours(ColourScale::diverging)},
                {"types", head_types_json(results, presentations, *shape)},

@@ -24,6 +24,15 @@ std::optional<HeadShape> head_shape(const Results& results) {
   return std::nullopt;
 }
 
+std::vector<bool> removed_heads(const Results& results, const HeadShape& shape) {
+  const std::string names = "," + results.text("pruned_heads") + ",";
+  std::vector<bool> is_removed;
+  for (std::size_t head_index = 0; head_index < shape.n_head_total(); ++head_index) {
+    is_removed.push_back(names.find("," + shape.text(head_index) + ",") != std::string::npos);
+  }
+  return is_removed;
+}
+
 std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape) {
   const auto group = std::ranges::find_if(results.groups, [](const ResultsGroup& candidate) {
     return candidate.has(type_variable) && candidate.has(primary_type_variable);

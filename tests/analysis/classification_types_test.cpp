@@ -222,9 +222,9 @@ class TypesTest : public testing::Test {
                            {sums, relations, coreference, semantic, scores, permuted, {}})};
   }
 
-  ResultsGroup results() {
-    return classification_results(head_type_list(), statistics(), Array({10, 1, n_typed_head}), {},
-                                  50, 0);
+  ResultsGroup results(const std::vector<HeadIndex>& pruned_heads = {}) {
+    return classification_results(head_type_list(), statistics(), Array({10, 1, n_typed_head}),
+                                  pruned_heads, 50, 0);
   }
 
   double n_odd_document = 10;
@@ -673,6 +673,54 @@ TEST_F(TypesTest, WhatHasNoCeilingIsPrimaryOnlyOfHeadsOfNoOtherType) {
   EXPECT_EQ(primary_type(margins.types, 2), 0);
 }
 
+TEST_F(TypesTest, CopyingIsTestedWhereNoHeadIsSignificantAndNotOnOneDocument) {
+  set_offset(1, 0, 50, 50);
+  for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
+    for (const HeadScore score : {HeadScore::copy_effect, HeadScore::suppression_effect}) {
+      set(score, 0, head_index, 1, 1);
+      set(score, 1, head_index, -1, 1);
+    }
+  }
+  const ResultsGroup group = results();
+  for (const char* const type : {"copying", "suppressing"}) {
+    EXPECT_EQ(types().of(type).untested, "");
+    EXPECT_EQ(group.values("type_share")(code_of(type) - 1), 0);
+    EXPECT_THAT(group.summary, Not(HasSubstr(std::string(type) + " (")));
+  }
+  const Array heads =
+      control_types(head_type_list(), statistics(), Array({10, 1, n_typed_head}), {}, 0, 0, false)
+          .at("heads");
+  EXPECT_EQ(heads(code_of("copying") - 1), 0);
+  for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
+    set(HeadScore::copy_effect, 1, head_index, 0, 0);
+  }
+  EXPECT_EQ(types().of("copying").untested, "one document cannot be tested");
+}
+
+TEST_F(TypesTest, ARemovedHeadCountsInNoShareMedianOrMean) {
+  for (const Index block : {0, 1}) {
+    set(HeadScore::sink, block, 0, 0.95, 1);
+    set(HeadScore::sink, block, 1, 0.25, 1);
+    set(HeadScore::entropy, block, 0, 1, 1);
+    set(HeadScore::entropy, block, 1, 3, 1);
+  }
+  const auto summed_up = [&](const std::vector<HeadIndex>& pruned_heads) {
+    const ResultsGroup group = results(pruned_heads);
+    return std::vector{group.scalar("sink_mean"), group.scalar("entropy_median"),
+                       group.values("type_share")(code_of("sink") - 1)};
+  };
+  EXPECT_THAT(summed_up({}), ElementsAre(testing::DoubleEq(0.6), 2, 0.5));
+  EXPECT_THAT(summed_up({{0, 1}}), ElementsAre(0.95, 1, 1));
+  EXPECT_THAT(results({{0, 1}}).summary,
+              testing::AllOf(HasSubstr("Of 1 head: 1 sink"), HasSubstr("0 without a type")));
+  EXPECT_THAT(results({{0, 0}}).summary, HasSubstr("Of 1 head: 1 without a type"));
+  const Array scores = control_types(head_type_list(), statistics(), Array({10, 1, n_typed_head}),
+                                     {{0, 1}}, 0, 0, false)
+                           .at("scores");
+  EXPECT_EQ(scores(code_of("sink") - 1, 0), 0.95);
+  EXPECT_TRUE(std::isnan(scores(code_of("sink") - 1, 1)));
+}
+
 TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) {
   add_pronouns({0, 0, 0, 0}, {30, 0});
   for (const Index block : {0, 1}) {
@@ -759,6 +807,14 @@ TEST_F(TypesTest, ClaimSevenHoldsWhereTheWholeIntervalIsAboveHalfTheHeads) {
     EXPECT_EQ(specialisation_claims(margins_of(3, 0).types, weak, no_notes())[0].verdict,
               Verdict::holds);
   }
+}
+
+TEST_F(TypesTest, ClaimsCountTheHeadsThatTheModelHas) {
+  TypesOf margins = margins_of(2, 0);
+  leave_out_heads({{0, 3}}, 4, margins.types);
+  const Claim claim = specialisation_claims(margins.types, no_powers(), no_notes())[1];
+  EXPECT_DOUBLE_EQ(claim.effect.value, 2.0 / 3);
+  EXPECT_THAT(claim.evidence, testing::StartsWith("2 of 3 heads pass the rule"));
 }
 
 TEST_F(TypesTest, PowerGoesByTheDocumentsThatHaveACase) {

@@ -69,10 +69,13 @@ ModelConfig pruning_config() {
   return test::config_of({.n_layer = n_layer, .n_head = n_head, .d_vocab = 100});
 }
 
-ResultsGroup results_of(const Statistics& statistics) {
+ResultsGroup results_of(const Statistics& statistics,
+                        const std::vector<HeadIndex>& pruned_heads = {}) {
   AnalysisSettings settings;
   settings.n_bootstrap = 200;
-  return pruning_results(statistics, pruning_config(), settings);
+  ModelConfig config = pruning_config();
+  config.pruned_heads = pruned_heads;
+  return pruning_results(statistics, config, settings);
 }
 
 /// A curve that adds nothing through `step` and 1 nat after it.
@@ -210,6 +213,7 @@ TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
   EXPECT_THAT(group.summary, HasSubstr(" 9 of 10 heads"));
   EXPECT_EQ(group.variable("n_harmless").values(0), 9);
   EXPECT_EQ(group.variable("n_interval").values(0), 10);
+  EXPECT_THAT(results_of(statistics, {{0, 3}, {1, 0}}).summary, HasSubstr(" 7 of 8 heads"));
 }
 
 TEST(PruningResults, SummaryNamesTheLossOfAllDocumentsAndOfThoseAblated) {

@@ -4,15 +4,18 @@
 #include <cmath>
 #include <map>
 
+#include "attend/sentence.hpp"
 #include "circuits/circuits.hpp"
 #include "classification/results.hpp"
 #include "correlation/results.hpp"
 #include "pruning/results.hpp"
+#include "support/small_tokenizer.hpp"
 
 namespace headscope {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 void add(ResultsGroup& group, const std::string& name, std::vector<std::string> dimensions,
          Array values) {
@@ -27,9 +30,11 @@ ResultsGroup two_layers_of_three_heads() {
 }
 
 /// What a presentation says of the group of its name.
-Description described(const Presentation& presentation, ResultsGroup group) {
+Description described(const Presentation& presentation, ResultsGroup group,
+                      const std::string& pruned_heads = "") {
   group.name = presentation.group;
   Results results;
+  results.attributes["pruned_heads"] = pruned_heads;
   results.attributes["d_vocab"] = std::int64_t{1000};
   results.groups.push_back(std::move(group));
   return presentation.describe(results);
@@ -172,6 +177,30 @@ ResultsGroup classification() {
   return group;
 }
 
+TEST(SentenceLines, AHeadJustBelowTheLimitHasTheDecimalsThatSaySo) {
+  ResultsGroup group = two_layers_of_three_heads();
+  group.add_dimension(Dimension::count("token", 1));
+  group.add_dimension(Dimension::count("rank", 6));
+  group.add({"token_text", "token", "1", "x", "r", "", Variable::Type::text},
+            std::vector<std::string>{"Cats"});
+  for (const char* const name : {"previous_token", "current_token", "sink", "duplicate_token",
+                                 "induction_like", "last_token_weight", "last_token_key"}) {
+    add(group, name, {"layer", "head"}, Array({2, 3}, 0.0));
+  }
+  group.variables[1].values.values = {0, 0.3, 0.3996, 0, 0, 0};
+  group.variables[2].values.values = {0.4, 0.3, 0, 0, 0, 0};
+  group.variables[3].values.values = {0.384, 0.3, 0, 0, 0, 0};
+  group.add({"candidate_text", "token rank", "1", "x", "r", "", Variable::Type::text},
+            std::vector<std::string>(6, "x"));
+  add(group, "candidate_probability", {"token", "rank"}, Array({1, 6}, 0.1));
+  add(group, "candidate_effect", {"token", "rank", "layer", "head"}, Array({1, 6, 2, 3}));
+  std::map<std::string, std::string> said =
+      lines(described(sentence_analysis(test::small_tokenizer()).presentation, group));
+  EXPECT_EQ(said["Previous token"], "no head reaches 0.4; most is L0H2 0.3996");
+  EXPECT_EQ(said["Current token"], "L0H0 0.40");
+  EXPECT_EQ(said["First token"], "no head reaches 0.4; most is L0H0 0.38");
+}
+
 TEST(ClassificationLines, CountTypesAndNameTheLeadingHeadsThatAreThere) {
   std::map<std::string, std::string> said =
       lines(described(classification_presentation(), classification()));
@@ -184,6 +213,16 @@ TEST(ClassificationLines, CountTypesAndNameTheLeadingHeadsThatAreThere) {
             "On average a head puts 30 % of its attention on the first token, the sink; L1H1 puts "
             "the most there (50 %).");
   EXPECT_FALSE(said.contains("Syntax")) << "without relations";
+}
+
+TEST(ClassificationLines, LeaveOutRemovedHeads) {
+  const Description description =
+      described(classification_presentation(), classification(), "L1H1,L1H2");
+  std::map<std::string, std::string> said = lines(description);
+  EXPECT_THAT(said["Types"], testing::StartsWith("2 of 4 heads have a type"));
+  EXPECT_THAT(description.headline.attend_by, testing::StartsWith("2 of 4 heads have a type"));
+  EXPECT_THAT(said["Attention sink"], testing::StartsWith("On average a head puts 25 % of"));
+  EXPECT_THAT(said["Repetition and position"], Not(HasSubstr("L1H1")));
 }
 
 TEST(ClassificationLines, TypesThatUntrainedModelsHaveTooAreNotCounted) {

@@ -211,8 +211,27 @@ TEST(Comparison, ARemovedHeadIsRemovedAndNotOfAnotherType) {
       std::ranges::find(figures, "comparison_weather_rain_difference", &Figure::name);
   ASSERT_NE(difference, figures.end());
   EXPECT_THAT(difference->caption, HasSubstr("Removed heads are left empty."));
+  const auto changed = std::ranges::find(figures, "comparison_changed", &Figure::name);
+  EXPECT_THAT(changed->caption, HasSubstr("the 95 % interval of the difference excludes 0; for "
+                                          "runs that are not paired, the 95 % intervals of both "
+                                          "runs lie apart"));
   const Array& drawn = std::get<Heatmap>(difference->content).panels[0].values;
   EXPECT_THAT(drawn.values, ElementsAre(0, 0, testing::IsNan()));
+}
+
+TEST(Comparison, RemovedHeadsAreKnownWithoutTypes) {
+  ComparedRun whole = weather("a", first_rain, {0, 0, 0}, 5),
+              pruned = weather("b", {9, 2, 0, 10, 20, 0}, {0, 0, 0}, 5);
+  pruned.results.attributes["pruned_heads"] = std::string("L0H2");
+  for (ComparedRun* const run : {&whole, &pruned}) {
+    std::erase_if(run->results.groups[0].variables,
+                  [](const Variable& variable) { return variable.name == "primary"; });
+  }
+  const ResultsGroup group = compared({whole, pruned});
+  EXPECT_THAT(values(group, "head_removed"), ElementsAre(0, 0, 0, 0, 0, 1));
+  EXPECT_THAT(lines(group)[2], testing::EndsWith("weather rain, spring (1 of 2 heads in b)."));
+  pruned.results.attributes.erase("pruned_heads");
+  EXPECT_FALSE(compared({whole, pruned}).has("head_removed"));
 }
 
 TEST(Comparison, ARemovedHeadTakesNoPartInTheRankCorrelation) {
@@ -353,6 +372,53 @@ TEST(Comparison, NotesWhatKeepsRunsApart) {
                   "c was run on 1 document, a on 9",
                   "c was run with another version of Headscope than a"));
   EXPECT_TRUE(comparison.group.has("weather_rain"));
+}
+
+TEST(Comparison, NotesHowTextWasReadAndMultiplied) {
+  const auto run_of = [](const std::string& label, std::int64_t context, const std::string& token,
+                         const std::string& precision) {
+    ComparedRun run = weather(label, first_rain, {0, 0, 0}, 5);
+    run.results.attributes["context"] = context;
+    run.results.attributes["first_token"] = token;
+    run.results.attributes["precision"] = precision;
+    return run;
+  };
+  ComparedRun none = weather("d", first_rain, {0, 0, 0}, 5);
+  none.results.attributes = {};
+  const std::vector<ComparedRun> runs{run_of("a", 128, "<|endoftext|> (from its config)", "high"),
+                                      run_of("b", 64, "<|endoftext|> (from --bos)", "high"),
+                                      run_of("c", 128, "no token of their own (--no-bos)", "fast"),
+                                      none};
+  EXPECT_THAT(compare_runs(runs, command_line_order, presentations).notes,
+              ElementsAre("b was run with context 64, a was run with context 128",
+                          "c begins documents with no token of their own, a begins documents with "
+                          "<|endoftext|>",
+                          "c was run with precision fast, a was run with precision high",
+                          "d read no corpus, a read one"));
+  EXPECT_THAT(compare_runs({none, runs[0]}, command_line_order, presentations).notes,
+              ElementsAre("a read a corpus, d read none"));
+}
+
+TEST(Comparison, SaysWhichRunsHaveNoIntervals) {
+  const std::vector<double> kinds{0, 0, 0};
+  ComparedRun without = weather("c", first_rain, kinds, 5);
+  for (Variable& variable : without.results.groups[0].variables) {
+    if (!variable.interval) continue;
+    for (Array* const bound : {&variable.interval->low, &variable.interval->high}) {
+      std::ranges::fill(bound->values, nan);
+    }
+  }
+  const ComparedRun first = weather("a", first_rain, kinds, 5),
+                    same = weather("b", first_rain, kinds, 5);
+  const std::vector<std::string> said = lines(compared({first, same, without}));
+  EXPECT_EQ(said[1],
+            "b differs from a in no measure beyond its interval. No measure has intervals in both "
+            "c and a.");
+  EXPECT_EQ(said[2],
+            "No head differs from a beyond its interval. No score of a head has intervals in both "
+            "c and a.");
+  EXPECT_EQ(lines(compared({without, first}))[2],
+            "No score of a head has intervals in both a and c.");
 }
 
 TEST(Comparison, RunsOfOtherShapesShareMeasuresAlone) {

@@ -200,6 +200,23 @@ TEST_F(Figures, IntervalsAndReferenceLinesAreDrawnAndNamed) {
   EXPECT_THAT(file("line.svg"), HasSubstr(">chance</text>"));
 }
 
+TEST_F(Figures, AKeyStandsAboveAPanelWithoutPoints) {
+  Figure figure = one_line_chart();
+  Chart& chart = std::get<Chart>(figure.content);
+  chart.panels[0].reference_lines.clear();
+  Series other = chart.panels[0].series[0];
+  other.label = "accuracy";
+  chart.panels[0].series.push_back(other);
+  ChartPanel empty = chart.panels[0];
+  for (Series& series : empty.series) series.y.assign(series.y.size(), nan);
+  chart.panels.insert(chart.panels.begin(), empty);
+  draw(figure);
+  EXPECT_THAT(file("line.svg"), testing::AllOf(HasSubstr(">loss<"), HasSubstr(">accuracy<")));
+  chart.panels.pop_back();
+  draw(figure);
+  EXPECT_THAT(file("line.svg"), HasSubstr(">accuracy<"));
+}
+
 TEST_F(Figures, HorizontalChartsPutTheFirstLabelOnTop) {
   Chart chart;
   Series gains, heads;

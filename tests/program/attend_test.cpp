@@ -160,5 +160,25 @@ TEST(Attend, RefusesAFolderAsThePage) {
   EXPECT_THAT(finished.out, IsEmpty());
 }
 
+TEST(Attend, ReplacesNoFileButAPage) {
+  const TemporaryDirectory folder;
+  const std::string model = folder.file("model.h5"), page = folder.file("a.html"),
+                    tokenizer = folder.file("merges.txt"), link = folder.file("link.html");
+  fs::copy_file(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", model);
+  fs::copy_file(HEADSCOPE_TEST_DATA "/tokenizer/merges.txt", tokenizer);
+  fs::create_symlink(model, link);
+  for (const std::string& output : {model, tokenizer, link}) {
+    const std::string before = test::read_file(output);
+    const Finished finished = run_headscope({"attend", "x", "--model", model, "-o", output});
+    EXPECT_EQ(finished.exit_status, 1);
+    EXPECT_EQ(finished.err, "headscope: " + output +
+                                ": is there and is no HTML page; choose another file to write\n");
+    EXPECT_EQ(test::read_file(output), before);
+  }
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(run_headscope({"attend", "x", "--model", model, "-o", page}).exit_status, 0);
+  }
+}
+
 }  // namespace
 }  // namespace headscope

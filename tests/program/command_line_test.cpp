@@ -381,6 +381,20 @@ TEST(CommandLine, AGnuplotThatFailsCostsTheFiguresAlone) {
   EXPECT_THAT(at_figure.err, HasSubstr("expected gnuplot to draw it, got: out of colours"));
   EXPECT_THAT(test::read_file(later + "/report.html"), HasSubstr("out of colours"));
   EXPECT_FALSE(fs::is_empty(later + "/tables"));
+  const std::string but_one = directory.file("but one");
+  const Finished at_one_figure = with(
+      "[ \"$3\" = parameter_counts.gp ] && echo out of colours >&2 && exit 1\n"
+      "exec /usr/bin/gnuplot \"$@\"\n",
+      but_one);
+  EXPECT_EQ(at_one_figure.exit_status, 0);
+  EXPECT_EQ(at_one_figure.err,
+            "headscope: warning: figures not drawn: parameter_counts (parameter_counts.gp: "
+            "expected gnuplot to draw it, got: out of colours)\n");
+  EXPECT_FALSE(fs::exists(but_one + "/figures/parameter_counts.svg"));
+  const std::string report = test::read_file(but_one + "/report.md");
+  EXPECT_THAT(report, HasSubstr("Figures not drawn: parameter\\_counts"));
+  EXPECT_THAT(report, HasSubstr("so the report lacks them; when gnuplot works"));
+  EXPECT_THAT(report, HasSubstr("figures/block_energy.svg"));
 }
 
 TEST(CommandLine, ReportRedrawsWithoutTheModel) {

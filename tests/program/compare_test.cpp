@@ -125,6 +125,23 @@ TEST_F(CompareCommand, RefusesWrongUsage) {
   EXPECT_EQ(test::read_file(b_ + "/results.h5"), before);
 }
 
+TEST_F(CompareCommand, ReplacesResultsAndReportsOnlyByForce) {
+  fs::copy(wide_, out_, fs::copy_options::recursive);
+  const std::string before = test::read_file(out_ + "/results.h5");
+  const Finished refused = compare({a_, b_, "--quiet"});
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_EQ(refused.err, "headscope: " + out_ +
+                             ": holds the results of a finished run; --force replaces them, or "
+                             "choose another folder\n");
+  EXPECT_EQ(test::read_file(out_ + "/results.h5"), before);
+  EXPECT_EQ(compare({a_, b_, "--quiet", "--force"}).exit_status, 0);
+  EXPECT_EQ(comparison().labels("run").size(), 2U);
+  fs::remove(out_ + "/results.h5");
+  test::write_file(out_ + "/report.md", "mine");
+  EXPECT_THAT(compare({a_, b_}).err, HasSubstr("no run wrote it; --force replaces the file"));
+  EXPECT_EQ(test::read_file(out_ + "/report.md"), "mine");
+}
+
 TEST_F(CompareCommand, RefusesResultsWhoseVariablesHaveOtherDimensions) {
   Results forged = read_results(a_ + "/results.h5");
   for (Variable& variable : forged.group("circuits").variables) {

@@ -3,7 +3,7 @@
 closed streams.
 
 After each fault, either the result is complete and correct, or the program has printed one line that says what failed, and the
-same command then gives the undisturbed result. A file under its final name must be complete at any time.
+same command then gives the undisturbed result, `run` with --resume and `merge` with --force. A file under its final name must be complete at any time.
 
 Usage: fault_campaign.py HEADSCOPE [--rounds N] [--seed N] [--kinds A,B] [--fault KIND:NUMBER]
 """
@@ -97,8 +97,8 @@ class Campaign:
         def run(out, *more):
             return [*self.run, "--output", out, *more]
 
-        def merge(out):
-            return [program, "merge", out, "--output", out, "--quiet"]
+        def merge(out, *more):
+            return [program, "merge", out, "--output", out, "--quiet", *more]
 
         def take_shards(pattern):
             return lambda out: shutil.copytree(shards / "shards", out / "shards",
@@ -114,7 +114,7 @@ class Campaign:
             Task("run", run, lambda out: [run(out, "--resume", "--force")]),
             Task("shard", lambda out: run(out, "--shard", "1/2"),
                  lambda out: [run(out, "--shard", "1/2", "--resume"), merge(out)], take_shards("2-of-2")),
-            Task("merge", merge, prepare=take_shards("")),
+            Task("merge", merge, lambda out: [merge(out, "--force")], take_shards("")),
             Task("report", lambda out: [program, "report", out, "--figures", "svg"], prepare=take_results),
             Task("convert", lambda out: [program, "convert", MODEL, out / "model.h5"], prepare=take_older, older=older),
             Task("prune", lambda out: [program, "prune", MODEL, out / "model.h5", "--heads", "L1H0,L0H0"]),
@@ -536,7 +536,7 @@ class Campaign:
             else:
                 path.parent.mkdir()
                 shutil.copy(whole / "results.h5", path)
-                commands += [["compare", *runs, "--figures", "svg", "--output", folder / "out"]
+                commands += [["compare", *runs, "--figures", "svg", "--force", "--output", folder / "out"]
                              for runs in ([whole, path.parent], [path.parent, whole])]
             what = forge(rng, path)
             finished = True
@@ -569,7 +569,7 @@ class Input:
 
     def again(self, inputs, out):
         command = self.command(inputs, out)
-        return command + ["--resume", "--force"] if "run" in command else command
+        return command + {"run": ["--resume", "--force"], "merge": ["--force"]}.get(command[1], [])
 
 
 def write_safetensors(hdf5, path):

@@ -19,6 +19,7 @@ import h5py
 import matplotlib.pyplot
 import nbformat
 import numpy as np
+import xarray as xr
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from nbclient import NotebookClient
@@ -122,6 +123,28 @@ class Module(unittest.TestCase):
         table = hs.compare(run, run, "pruning", "loss_increase", ablation="zero")
         self.assertEqual(table["difference"].abs().max(), 0)
         self.assertEqual(table.loc["L1H2", "first"], hs.heads(run).loc["L1H2", "pruning.loss_increase[zero]"])
+
+    def test_runs_of_one_shape_are_compared_by_numbers(self):
+        def run_of(name, flags, meanings):
+            path = pathlib.Path(folder) / name
+            with h5py.File(path, "w") as file:
+                file.attrs["n_layer"], file.attrs["n_head"] = np.shape(flags)
+            attributes = {"flag_values": np.arange(len(meanings.split()), dtype=np.uint8), "flag_meanings": meanings}
+            dataset = xr.Dataset({"flag": (("layer", "head"), np.array(flags, dtype=np.uint8), attributes)})
+            dataset.to_netcdf(path, mode="a", group="found", engine="h5netcdf")
+            return hs.load(path)
+
+        with tempfile.TemporaryDirectory() as folder:
+            first, second = run_of("a.h5", [[1, 0], [1, 1], [0, 0], [0, 0]], "no yes"), run_of("b.h5", [[0, 1]] + [[0, 0]] * 3, "no yes")
+            table = hs.compare(first, second, "found", "flag")
+            self.assertEqual(table["difference"].to_dict(),
+                             {"L0H0": -1, "L0H1": 1, "L1H0": -1, "L1H1": -1, "L2H0": 0, "L2H1": 0, "L3H0": 0, "L3H1": 0})
+            wide = run_of("c.h5", [[0] * 4] * 2, "no yes")
+            with self.assertRaisesRegex(hs.NotInRun, "a.h5 has 4 layers of 2 heads, .*c.h5 has 2 layers of 4 heads: heads can only"):
+                hs.compare(first, wide, "found", "flag")
+            words = run_of("d.h5", [[0, 2]], "none sink rare")
+            with self.assertRaisesRegex(hs.NotInRun, "flag has words, none sink rare, which have no difference"):
+                hs.compare(words, words, "found", "flag")
 
     def test_the_head_view_draws_a_line_per_weight(self):
         run = load(RESULTS)

@@ -541,6 +541,14 @@ TEST(ShardsFromTheCommandLine, StopOrWaitForOneAnotherAndMerge) {
   const Results single = *run_shard(folder.file("single"), analyses);
   EXPECT_EQ(first_difference(read_results(output + "/results.h5"), single), "");
   EXPECT_TRUE(fs::exists(output + "/report.html"));
+  Words again{"merge", output, "--output", output, "--quiet"};
+  const test::Finished refused = test::run_headscope_without_gnuplot(again);
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_EQ(refused.err, "headscope: " + output +
+                             ": holds the results of a finished run; --force replaces them, or "
+                             "choose another folder\n");
+  again.emplace_back("--force");
+  EXPECT_EQ(test::run_headscope_without_gnuplot(again).exit_status, 0);
 }
 
 }  // namespace

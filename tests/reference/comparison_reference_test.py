@@ -139,11 +139,20 @@ class Comparison(unittest.TestCase):
                     expected = np.sum((meanings[0] == before) & (after == type_to))
                     self.assertEqual(transition[run].sel(type_from=before, type_to=type_to), expected)
 
+    def test_removed_heads_are_flagged(self):
+        for run, folder in enumerate(self.runs):
+            self.assertEqual([tuple(head) for head in np.argwhere(self.found["head_removed"].values[run])], removed_heads(folder))
+
     def test_measures_are_those_of_the_runs(self):
         paired = []
         for run, folder in enumerate(self.runs):
             group = {name: dataset(folder, name) for name in GROUPS}
-            typed = group["classification"]["type"].mean(("layer", "head"))
+            classified = group["classification"][["type", "entropy", "sink"]]
+            kept = xr.ones_like(classified["entropy"], dtype=bool)
+            for head in removed_heads(folder):
+                kept[head] = False
+            classified = classified.where(kept)
+            typed = classified["type"].mean(("layer", "head"))
             residual = group["correlation"].sel(space="residual")
             tested = ~np.isnan(self.found["type_share"].values[run])
             self.assertGreater(tested.sum(), 5)
@@ -154,8 +163,8 @@ class Comparison(unittest.TestCase):
                 "mean_abs_cosine_difference": residual["mean_abs_cosine_difference"].mean("layer"),
                 "disagreement": group["correlation"]["disagreement"].mean("layer"),
                 "qk_rank90_median": group["circuits"]["qk_rank90"].median(),
-                "entropy_median": group["classification"]["entropy"].median(),
-                "sink_mean": group["classification"]["sink"].mean(),
+                "entropy_median": classified["entropy"].median(),
+                "sink_mean": classified["sink"].mean(),
             }
             # Means in double, in another order.
             for name, value in expected.items():

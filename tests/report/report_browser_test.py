@@ -313,6 +313,12 @@ class HeadPanel(InABrowser):
         })""")
         self.assertLess(max(ends), 6, "arcs end where their arrow's head begins, 4 pixels above the words attended to")
 
+    def test_says_that_a_head_is_removed(self):
+        self.browser.evaluate(f"headData.removed[{L0H0}] = true")
+        self.click_head(L0H0)
+        self.assertIn("Was removed from the model: its values are those of a head without output.",
+                      self.texts("#head-panel p"))
+
     def test_opening_a_head_never_moves_the_page(self):
         for width in (1280, 800):
             self.browser.view(width, 900)
@@ -1081,6 +1087,25 @@ class Attention(InABrowser):
         before = self.texts("#next-tokens .pushing h4")
         self.browser.click("#next-tokens .candidate:nth-of-type(3)")
         self.assertNotEqual(self.texts("#next-tokens .pushing h4"), before)
+
+    def test_no_token_is_an_empty_matrix(self):
+        self.assertEqual(self.browser.evaluate("""(() => {
+            const matrix = new PatternMatrix(() => {}, () => {});
+            matrix.draw(patternChoice.pattern(0), [], 1, "probability");
+            return matrix.node.querySelector(".cells").width;
+        })()"""), 0)
+
+    def test_shows_more_products_than_a_call_takes_arguments(self):
+        count = self.browser.evaluate("""(() => {
+            const { neurons } = headData, count = neurons.tokens * 13000;
+            neurons.size = 13000;
+            NeuronView.unpacked = { query: Array(count).fill(0.001), key: Array(count).fill(0.001) };
+            return count;
+        })()""")
+        self.assertGreater(count, 125000)
+        self.click_head(L0H0)
+        self.browser.click("#head-panel .neuron-view summary")
+        self.assertEqual(self.texts("#head-panel .neuron-table tbody .number")[0], "0.013")
 
     def test_queries_times_keys_make_the_attention(self):
         self.browser.click("#head-panel .neuron-view summary")

@@ -71,6 +71,13 @@ TEST(HeadData, HasScoresWithIntervalsTypesAndClosestHeads) {
   for (const json& list : data["neighbours"][0]["byHead"][5]) EXPECT_NE(list[0], 5) << "itself";
 }
 
+TEST(HeadData, SayWhichHeadsAreRemoved) {
+  Results results = test::results_sample();
+  results.attributes["pruned_heads"] = std::string("L0H1,L1H2,L10H1");
+  EXPECT_EQ(json::parse(head_data_json(results, test::sample_presentations()))["removed"],
+            json::parse("[false, true, false, false, false, true]"));
+}
+
 TEST(HeadData, ListOnlyEligibleRowsAboveTheirBaseline) {
   const json table = json::parse(
       head_data_json(test::results_sample(), test::sample_presentations()))["tables"][0];

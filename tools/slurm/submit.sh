@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Submits a run to Slurm: N shards, at least 2, as job arrays, one array for each pass, and a merge after the last.
 #
-#   tools/slurm/submit.sh N --output DIR [OPTION...]      options of `headscope run`
+#   tools/slurm/submit.sh N --output DIR [OPTION...]      options of `headscope run`; a file of --config may not hold --output
 #
 # From the environment:
 #   HEADSCOPE      the program (default: headscope on PATH)
@@ -13,7 +13,7 @@
 # Prints the job number of the merge. A task that fails or is stopped is requeued up to 3 times and resumes.
 set -euo pipefail
 
-if [ $# -lt 3 ] || ! [[ $1 =~ ^[1-9][0-9]*$ ]]; then
+if [ $# -lt 2 ] || ! [[ $1 =~ ^[1-9][0-9]*$ ]]; then
   sed -n '2,/^set/{s/^# \{0,1\}//;/^set/d;p}' "$0" >&2
   exit 2
 fi
@@ -21,18 +21,33 @@ fi
 n_shard=$1
 shift
 output=
+config=
 mixed=()
+has_force=
 has_model=
 has_tasks=
 for ((i = 1; i <= $#; ++i)); do
+  j=$((i + 1))
   case ${!i} in
-    --output | -o) j=$((i + 1)) && output=${!j-} ;;
+    --output | -o) output=${!j-} ;;
+    --output=*) output=${!i#*=} ;;
+    -o*) output=${!i#-o} ;;
+    --config) config=${!j-} ;;
+    --config=*) config=${!i#*=} ;;
+    --force) has_force=yes ;;
     --mixed) mixed=(--mixed) ;;
     --model | --model=*) has_model=yes ;;
     --tasks | --tasks=*) has_tasks=yes ;;
   esac
 done
 [ -n "$output" ] || { echo "submit: expected --output DIR, got none" >&2; exit 2; }
+if [ -e "$output/results.h5" ] && [ -z "$has_force" ]; then
+  echo "submit: $output holds the results of a finished run; --force replaces them, or choose another folder" >&2
+  exit 1
+fi
+in_config() { [ -n "$config" ] && grep -q "^[[:space:]]*$1[[:space:]]*=" "$config"; }
+if in_config model; then has_model=yes; fi
+if in_config tasks; then has_tasks=yes; fi
 
 headscope=$(command -v "${HEADSCOPE:-headscope}") || { echo "submit: no program ${HEADSCOPE:-headscope}" >&2; exit 1; }
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,17 +1,21 @@
 #include "classification/tests/copy_effect.hpp"
+#include "classification/types/power.hpp"
 #include "classification/types/registry.hpp"
 #include "significance.hpp"
 
 namespace headscope {
 namespace {
 
+EffectTest test_of(const Measured& measured, HeadScore effect, HeadScore null) {
+  return test_effect(measured.sums.statistics(), score_info(effect).name, score_info(null).name);
+}
+
 /// An effect on logits, which has no largest value.
 /// @param sign  1 of an effect that raises, -1 of one that lowers.
 std::function<TypeScores(const Measured&)> effect_scores(HeadScore effect, HeadScore null,
                                                          double sign) {
   return [=](const Measured& measured) -> TypeScores {
-    const EffectTest test =
-        test_effect(measured.sums.statistics(), score_info(effect).name, score_info(null).name);
+    const EffectTest test = test_of(measured, effect, null);
     const ByHead score = of_heads(sign * measured.sums.ratio(score_info(effect).name)),
                  baseline = of_heads(sign * measured.sums.ratio(score_info(null).name));
     return {.score = score,
@@ -25,9 +29,11 @@ std::function<TypeScores(const Measured&)> effect_scores(HeadScore effect, HeadS
   };
 }
 
-std::string untested_effect(const Measured& measured, bool is_scored) {
-  if (is_scored) return "";
-  return is_too_short(measured) ? too_short_text : "one document cannot be tested";
+Untested untested_effect(HeadScore effect, HeadScore null) {
+  return [=](const Measured& measured, bool /*is_scored*/) -> std::string {
+    if (n_number(test_of(measured, effect, null).q) > 0) return "";
+    return is_too_short(measured) ? too_short_text : "one document cannot be tested";
+  };
 }
 
 /// Queries whose next token has an earlier copy.
@@ -60,7 +66,7 @@ HeadType copying_type() {
           "of the token that comes next.",
       .scores = effect_scores(HeadScore::copy_effect, HeadScore::copy_effect_null, 1),
       .beats_permuted = true,
-      .untested = untested_effect,
+      .untested = untested_effect(HeadScore::copy_effect, HeadScore::copy_effect_null),
       .examples = {.cases = copied_cases, .targets = copied_keys},
   };
 }
@@ -76,7 +82,8 @@ HeadType suppressing_type() {
           effect_scores(HeadScore::suppression_effect, HeadScore::suppression_effect_null, -1),
       .beats_permuted = true,
       .is_low = true,
-      .untested = untested_effect,
+      .untested =
+          untested_effect(HeadScore::suppression_effect, HeadScore::suppression_effect_null),
       .examples = {.targets = lowered_keys},
   };
 }

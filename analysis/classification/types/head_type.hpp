@@ -156,9 +156,12 @@ struct MeasuredType {
   /// right that none can exceed it by the gain asked for.
   bool is_out_of_reach = false;
   std::string untested;  ///< why the corpus cannot test the type; empty if it can
+  Index n_removed = 0;   ///< heads that the model has lost
 
   /// Whether the type states the power of its significance test, which may be unknown (NaN).
   bool has_power() const { return type->power != nullptr; }
+  /// Heads that the model has.
+  Index n_head() const { return margin.n_rows - n_removed; }
   bool has(Index head_index, Index weighting = 0) const {
     return margin(head_index, weighting) >= 0;
   }

@@ -114,8 +114,9 @@ const MeasuredType& type_named(const std::string& name, const MeasuredTypes& typ
 }
 
 void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, MeasuredTypes& types) {
-  for (const HeadIndex head : pruned) {
-    for (MeasuredType& measured : types) {
+  for (MeasuredType& measured : types) {
+    measured.n_removed = pruned.size();
+    for (const HeadIndex head : pruned) {
       measured.margin.row(head.flat(n_head)).fill(arma::datum::nan);
     }
   }
@@ -142,7 +143,7 @@ Estimate share_of(const std::vector<const MeasuredType*>& any_of) {
       n += std::ranges::any_of(any_of,
                                [&](const MeasuredType* type) { return type->has(head_index, w); });
     }
-    share(0, w) = static_cast<double>(n) / static_cast<double>(any.n_rows);
+    share(0, w) = static_cast<double>(n) / static_cast<double>(any_of.front()->n_head());
   }
   // What BCa intervals take for the bias of a number of heads is its variation: a head that just
   // passes fails in half of the resamples, and such heads are as likely to fail in truth.

@@ -15,12 +15,12 @@ MeasuredTypes measured_types(const HeadTypeList& types, const Measured& measured
 /// The type of this name. @throws Error if there is none.
 const MeasuredType& type_named(const std::string& name, const MeasuredTypes& types);
 
-/// Removes the pruned heads from every type: their attention is uniform because their weights are
-/// zero.
+/// Removes the pruned heads from every type and from the heads that shares count: their attention
+/// is uniform because their weights are zero.
 void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, MeasuredTypes& types);
 
-/// Share of heads with at least one type of `any_of`; its interval holds the central 95 % of the
-/// resampled shares, and the share itself.
+/// Share of the model's heads with at least one type of `any_of`; its interval holds the central 95
+/// % of the resampled shares, and the share itself.
 Estimate share_of(const std::vector<const MeasuredType*>& any_of);
 
 /// 0 for no type, else 1 + the type of largest margin, the first on ties; types without a ceiling

@@ -82,6 +82,9 @@ function exampleLegend() {
 
 // One section for each type of the head, the main type first.
 function reasonSections(headIndex) {
+  if (headData.removed[headIndex]) {
+    return [element("p", { class: "faint" }, "Was removed from the model: its values are those of a head without output.")];
+  }
   if (!headData.types) return [];
   const { names, colours } = headData.types;
   const types = typesByPlace(headIndex);

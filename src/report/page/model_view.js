@@ -2,10 +2,7 @@
 
 function drawThumbnail(cell, headIndex, shown) {
   const pattern = patternChoice.pattern(headIndex);
-  const picture = cell.firstChild;
-  picture.width = picture.height = shown.length;
-  const end = patternChoice.scaleEnd(pattern, shown);
-  picture.getContext("2d").putImageData(patternImage(pattern, shown, end), 0, 0);
+  drawPattern(cell.firstChild, pattern, shown, patternChoice.scaleEnd(pattern, shown));
 }
 
 // Pictures are drawn when they come into view.

@@ -70,7 +70,7 @@ class NeuronView {
     const most = Math.max(...scores);
     const weights = scores.map((score) => Math.exp(score - most));
     const total = weights.reduce((sum, value) => sum + value, 0);
-    const largest = (rows) => Math.max(...rows.flat().map(Math.abs), 1e-9);
+    const largest = (rows) => rows.flat().reduce((end, value) => Math.max(end, Math.abs(value)), 1e-9);
     const [kEnd, productEnd] = [largest(keys), largest(products)];
     const heading = (text, number) => element("th", { scope: "col", class: number ? "number" : null }, text);
     const rows = keys.map((k, token) => element("tr", {}, element("th", { scope: "row" }, headData.documents[0].labels[token]),

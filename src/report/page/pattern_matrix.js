@@ -14,8 +14,10 @@ function canvas(width, height) {
   return { node, context };
 }
 
-// The weights at one pixel a cell.
-function patternImage(pattern, shown, end) {
+// Draws the weights into a canvas, at one pixel a cell.
+function drawPattern(node, pattern, shown, end) {
+  node.width = node.height = shown.length;
+  if (shown.length === 0) return;
   const image = new ImageData(shown.length, shown.length);
   const colours = Array.from({ length: 256 }, (_, step) => blend(headData.sequential, step / 255));
   shown.forEach((query, row) => {
@@ -25,7 +27,7 @@ function patternImage(pattern, shown, end) {
       image.data.set([...colours[step], 255], 4 * (row * shown.length + column));
     });
   });
-  return image;
+  node.getContext("2d").putImageData(image, 0, 0);
 }
 
 class PatternMatrix {
@@ -68,10 +70,10 @@ class PatternMatrix {
     const size = cell * shown.length;
     const cells = canvas(size, size);
     cells.node.className = "cells";
-    const small = element("canvas", { width: shown.length, height: shown.length });
-    small.getContext("2d").putImageData(patternImage(pattern, shown, end), 0, 0);
+    const small = element("canvas");
+    drawPattern(small, pattern, shown, end);
     cells.context.imageSmoothingEnabled = false;
-    cells.context.drawImage(small, 0, 0, size, size);
+    if (size > 0) cells.context.drawImage(small, 0, 0, size, size);
     this.row = element("div", { class: "matrix-mark" });
     this.spot = element("div", { class: "matrix-mark" });
     const area = element("div", { class: "matrix-area" }, cells.node, this.row, this.spot);
