@@ -15,7 +15,8 @@ const std::string direct_effect =
 const std::string curve_orders =
     "; orders: ascending loss increase by zero ablation (ablation), ascending layer-normalized "
     "per_example importance (importance), or random, mean of 5 seeded orders (random); step is the "
-    "share of heads set to zero; even-numbered documents make the orders, odd-numbered documents "
+    "share of heads set to zero, rounded down to whole heads; even-numbered documents make the "
+    "orders, odd-numbered documents "
     "measure the loss";
 
 }  // namespace
@@ -105,8 +106,9 @@ const VariableTable& pruning_variables() {
        "share of tokens predicted as most probable" + curve_orders, michel_2019},
       {"prunable_share", "tolerance", "1",
        "largest share of heads that can be set to zero while the loss stays within (1 + tolerance) "
-       "times the loss of the whole model; interpolated between the steps of curve; uses the "
-       "order, ablation or importance, that is better on even-numbered documents",
+       "times the loss of the whole model; interpolated between the steps of curve, by the share "
+       "of whole heads removed at each; uses the order, ablation or importance, that is better on "
+       "even-numbered documents",
        headscope_definition, "documents resampled"},
   };
   return variables;

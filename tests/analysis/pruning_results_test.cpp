@@ -35,21 +35,27 @@ std::vector<Curves> enough(const Curves& curves) {
   return std::vector<Curves>(least_documents, curves);
 }
 
+ModelConfig pruning_config() {
+  return test::config_of({.n_layer = n_layer, .n_head = n_head, .d_vocab = 100});
+}
+
 /// The analysis's statistics: each document predicts 10 tokens at a loss of 2 nats, and pruning
 /// adds `documents[d][order][step]` nats a token.
-Statistics rows_of(const std::vector<Curves>& documents) {
+Statistics rows_of(const std::vector<Curves>& documents,
+                   const ModelConfig& config = pruning_config()) {
+  const Index layers = config.n_layer, heads = config.n_head;
   Statistics statistics;
   for (std::size_t d = 0; d < documents.size(); ++d) {
     DocumentStatistics document(statistics, d);
     Array& baseline = document.row("baseline", {2});
     baseline(0) = 20;
     baseline(1) = 10;
-    Array& ablated = document.row("ablated", {n_ablation_row, n_layer, n_head});
+    Array& ablated = document.row("ablated", {n_ablation_row, layers, heads});
     std::fill(ablated.values.begin(), ablated.values.end(), 20);
-    document.row("importance", {n_importance_row, n_layer, n_head});
-    document.row("direct_head", {n_layer, n_head});
-    document.row("direct_part", {n_layer + n_direct_part});
-    document.sum("donor_variance", {n_pruning_head + n_donor_part});
+    document.row("importance", {n_importance_row, layers, heads});
+    document.row("direct_head", {layers, heads});
+    document.row("direct_part", {layers + n_direct_part});
+    document.sum("donor_variance", {layers * heads + n_donor_part});
     document.sum("n_document", {n_document_block})(d % n_document_block) = 1;
     Array& loss = document.sum("loss", {n_document_block, 2});
     loss(d % n_document_block, 0) = 20;
@@ -65,14 +71,11 @@ Statistics rows_of(const std::vector<Curves>& documents) {
   return statistics;
 }
 
-ModelConfig pruning_config() {
-  return test::config_of({.n_layer = n_layer, .n_head = n_head, .d_vocab = 100});
-}
-
-ResultsGroup results_of(const Statistics& statistics) {
+ResultsGroup results_of(const Statistics& statistics,
+                        const ModelConfig& config = pruning_config()) {
   AnalysisSettings settings;
   settings.n_bootstrap = 200;
-  return pruning_results(statistics, pruning_config(), settings);
+  return pruning_results(statistics, config, settings);
 }
 
 /// A curve that adds nothing through `step` and 1 nat after it.
@@ -93,6 +96,16 @@ TEST(PrunableClaim, TakesTheBetterOrderAndInterpolatesToTheFirstCostlyStep) {
         group.variable("prunable_share").values(0)}) {
     EXPECT_NEAR(share, 0.302, test::double_rounding);
   }
+}
+
+// Of three heads steps 0.1 to 0.3 remove none, and step 0.4 removes one.
+TEST(PrunableClaim, CountsTheWholeHeadsThatAStepRemoves) {
+  const ModelConfig three = test::config_of({.n_layer = 3, .n_head = 1, .d_vocab = 100});
+  const ResultsGroup group =
+      results_of(rows_of(enough({free_until(3), free_until(3)}), three), three);
+  EXPECT_NEAR(group.claims[0].effect.value, 0.02 / 3, test::double_rounding);
+  EXPECT_EQ(group.claims[0].verdict, Verdict::does_not_hold);
+  EXPECT_NEAR(group.claims[1].effect.value, 0.1 / 3, test::double_rounding);
 }
 
 TEST(PrunableClaim, AllowsOneAndFivePercentOfTheBaseline) {
