@@ -177,7 +177,7 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
     sample = spread_sample(len(documents), int(n_sampled), CounterRandom(seed, 1 << 62))
     ablated_sample = [sample[i] for i in spread_sample(len(sample), int(n_ablated), CounterRandom(seed, (1 << 62) + 1))]
     passes = {number: all_passes[number] for number in ablated_sample if all_passes[number]}
-    rest = {number: all_passes[number] for number in sample if all_passes[number] and number not in passes}
+    rest = {number: all_passes[number] for number in sample if number not in ablated_sample}
     compare("n_document_ablated", len(passes), group["n_document_ablated"][()])
     compare("n_document_first_order", len(passes) + len(rest), group["n_document_first_order"][()])
     n = np.array([sum(len(clean.tokens) - 1 for clean in pieces.values()) for pieces in passes.values()])
