@@ -14,6 +14,7 @@
 #include "pruning/pruning.hpp"
 #include "random_draws.hpp"
 #include "report_text.hpp"
+#include "significance.hpp"
 
 namespace headscope {
 namespace {
@@ -21,18 +22,19 @@ namespace {
 /// Row in the statistics of each ablation in the results: zero, mean, resample.
 constexpr std::size_t ablation_rows[] = {0, 1, resample_row};
 
-/// Adds how many heads have an interval for their loss increase, and how many of those intervals do
-/// not lie above 0.
+/// Adds how many heads have an interval for their loss increase, and how many of those increases
+/// are not measurable.
 void add_harmless(ResultsGroup& group) {
   const Variable& increase = group.variable("loss_increase");
   const Shape& shape = increase.values.shape;
+  const double baseline = group.scalar("loss_baseline");
   Array n_interval({shape[0]}), n_harmless = n_interval;
   for (std::size_t i = 0; i < increase.values.size(); ++i) {
     const Estimate of_head = increase.estimate(i);
     if (!of_head.has_interval()) continue;
     const std::size_t ablation = unravelled(i, shape).front();
     n_interval(ablation) += 1;
-    if (of_head.low <= 0) n_harmless(ablation) += 1;
+    if (!is_measurable(of_head, baseline)) n_harmless(ablation) += 1;
   }
   group.add(pruning_variables()["n_interval"], n_interval);
   group.add(pruning_variables()["n_harmless"], n_harmless);

@@ -56,8 +56,9 @@ const VariableTable& pruning_variables() {
        "the documents whose z replaces the heads'; all heads take z of the same documents"},
       Declaration::count("n_interval", "ablation", "heads whose loss_increase has an interval"),
       Declaration::count("n_harmless", "ablation",
-                         "heads whose interval of loss_increase does not lie above 0: ablating the "
-                         "head gives no measurable loss increase"),
+                         "heads whose interval of loss_increase does not lie above 0, by more than "
+                         "float32 rounds loss_baseline: ablating the head gives no measurable loss "
+                         "increase"),
       {"first_order_r2", "layer head", "1",
        "squared correlation, over the ablated documents, between the loss increase by zero "
        "ablation and the increase that the gradient predicts; documents are weighted by their "

@@ -217,6 +217,7 @@ TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
     ablated(0, 1, 2) = 30;                // 1 nat a token on all documents
     ablated(0, 0, 1) = d == 0 ? 30 : 20;  // 1 nat a token on one document
     ablated(0, 0, 3) = 10;                // lowers the loss
+    ablated(0, 1, 4) = 20 + 1e-6;         // 1e-7 nats a token, less than float32 rounds 2 nats to
   }
   const ResultsGroup group = results_of(statistics);
   EXPECT_THAT(group.summary, HasSubstr("L1H2 (+1 nats)"));
