@@ -130,7 +130,10 @@ ChartPanel importance_panel(const ResultsGroup& group, const char* variant,
   }
   heads.point_labels = furthest_names(measured.values, measured.shape[1], 6);
   const double rho = group.values("importance_correlation")(place);
-  return {title + ": ρ = " + (rho < 0 ? "−" : "") + decimals(std::abs(rho), 2), {std::move(heads)}};
+  const std::string correlation =
+      std::isnan(rho) ? ""
+                      : ": ρ = " + std::string(rho < 0 ? "−" : "") + decimals(std::abs(rho), 2);
+  return {title + correlation, {std::move(heads)}};
 }
 
 Figure importance_figure(const ResultsGroup& group) {

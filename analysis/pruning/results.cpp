@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 #include "pruning/curves.hpp"
@@ -234,17 +235,31 @@ std::string loss_text(const ResultsGroup& group, const DocumentRows& rows) {
   return text + ".";
 }
 
+/// How well importance follows the loss increase; empty where no correlation is known.
+std::string correlation_text(const ResultsGroup& group) {
+  const Array& correlation = group.values("importance_correlation");
+  std::vector<std::string> known;
+  for (const auto& [variant, of] :
+       {std::pair{std::size_t{1},
+                  " for the importance of Michel et al. (|sum of z.g| per example)"},
+        {std::size_t{2}, " for the signed first-order prediction"}}) {
+    if (!std::isnan(correlation(variant))) known.push_back(decimals(correlation(variant), 2) + of);
+  }
+  if (known.empty()) return "";
+  return " Spearman's correlation with the loss increase by zero ablation is " +
+         joined(known, " and ") + ".";
+}
+
 std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
-  const Array &increase = group.values("loss_increase"),
-              &correlation = group.values("importance_correlation");
+  const Array& increase = group.values("loss_increase");
   const std::size_t worst = largest(increase.part(0).values).value_or(0);
-  return loss_text(group, rows) + " The head that costs most to remove is " +
-         head_text(worst, increase.shape[2]) + " (+" + number_text(increase.values[worst], 3) +
-         " nats). " + harmless_text(group) +
-         " Spearman's correlation with the loss increase by zero ablation is " +
-         decimals(correlation(1), 2) +
-         " for the importance of Michel et al. (|sum of z.g| per example) and " +
-         decimals(correlation(2), 2) + " for the signed first-order prediction.";
+  const double most = increase.values[worst];
+  return loss_text(group, rows) + " " +
+         (most <= 0
+              ? no_head_costs
+              : "The head that costs most to remove is " + head_text(worst, increase.shape[2]) +
+                    " (+" + number_text(most, 3) + " nats).") +
+         " " + harmless_text(group) + correlation_text(group);
 }
 
 /// A model that does worse than guessing is not read as it was trained: no claim is settled.

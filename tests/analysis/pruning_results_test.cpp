@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "headscope/figure.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 #include "pruning/direct_effects.hpp"
@@ -224,6 +225,18 @@ TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
   EXPECT_THAT(group.summary, HasSubstr(" 9 of 10 heads"));
   EXPECT_EQ(group.variable("n_harmless").values(0), 9);
   EXPECT_EQ(group.variable("n_interval").values(0), 10);
+}
+
+// No head changes the loss, so that importance has nothing to follow.
+TEST(PruningResults, SummaryNamesNoHeadAndNoCorrelationWhereNoLossRises) {
+  Results results;
+  results.groups.push_back(results_of(rows_of(enough({free_until(2), free_until(2)}))));
+  const std::string& summary = results.groups.front().summary;
+  EXPECT_THAT(summary, HasSubstr(" No head's removal raises the loss. 10 of 10 heads"));
+  EXPECT_THAT(summary, Not(HasSubstr("Spearman")));
+  const std::vector<Figure> figures = pruning_figures(results);
+  const auto importance = std::ranges::find(figures, "michel2019_importance", &Figure::name);
+  EXPECT_EQ(std::get<Chart>(importance->content).panels.front().title, "absolute, per example");
 }
 
 TEST(PruningResults, SummaryNamesTheLossOfAllDocumentsAndOfThoseAblated) {
