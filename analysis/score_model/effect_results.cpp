@@ -1,5 +1,5 @@
+#include "document_estimates.hpp"
 #include "report_text.hpp"
-#include "score_model/document_estimates.hpp"
 #include "score_model/effects.hpp"
 #include "score_model/score_results.hpp"
 #include "significance.hpp"

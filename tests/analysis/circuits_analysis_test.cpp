@@ -459,6 +459,22 @@ TEST(CircuitsAnalysis, FindsNoMoreThanChanceInRandomWeights) {
   }
 }
 
+TEST(CircuitsAnalysis, MeanOverlapOfFewLayersHasStudentsInterval) {
+  const ResultsGroup group = circuits_of(random_model(circuits_config(3), 1));
+  const Array overlap = group.values("subspace_overlap").part(0);
+  arma::vec means(3);
+  for (Index l = 0; l < means.size(); ++l) {
+    means[l] = (overlap(l, 0, 1) + overlap(l, 0, 2) + overlap(l, 1, 2)) / 3 /
+               group.scalar("subspace_overlap_null_mean");
+  }
+  // Student's t with 2 degrees of freedom has 97.5 % below 4.30265.
+  const double half_width = 4.30265272974946 * arma::stddev(means) / std::sqrt(3);
+  const Estimate& effect = group.claims[0].effect;
+  EXPECT_NEAR(effect.value, arma::mean(means), test::double_rounding);
+  EXPECT_NEAR(effect.low, effect.value - half_width, 1e-12);
+  EXPECT_NEAR(effect.high, effect.value + half_width, 1e-12);
+}
+
 TEST(CircuitsAnalysis, ClaimsNothingAboutSubspacesOfASingleHead) {
   const std::vector<Claim> claims = circuits_of(random_model(circuits_config(2, 1), 1)).claims;
   EXPECT_EQ(claims[0].verdict, Verdict::undecided);

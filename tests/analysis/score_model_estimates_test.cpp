@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "score_model/document_estimates.hpp"
+#include "document_estimates.hpp"
 #include "score_model/effects.hpp"
 #include "score_model/score_results.hpp"
 #include "support/tolerance.hpp"
