@@ -122,7 +122,8 @@ void add_corpus_half_widths(const DocumentRows& rows, const AnalysisSettings& se
   group.add(pruning_variables()["loss_increase_corpus_half_width"], chosen);
 }
 
-/// Adds how far the loss increases by zero ablation are from float32's, measured on some heads.
+/// Adds how far the loss increases by zero ablation are from float32's, measured on some heads. It
+/// is relative to increases above rounding, which those of pruned heads are not.
 void add_precision_error(const Statistics& statistics, const DocumentRows& rows,
                          ResultsGroup& group) {
   if (!statistics.has("float32")) return;
@@ -131,17 +132,21 @@ void add_precision_error(const Statistics& statistics, const DocumentRows& rows,
   const BootstrapCounts once = every_document_once(rows);
   const Array exact = weighted(samples, once), zero = exact_increases(rows, once).part(0);
   const double n_predicted = weighted_sum(rows.n_predicted, once),
-               baseline = weighted_sum(rows.baseline, once);
+               baseline = weighted_sum(rows.baseline, once),
+               rounding = rounding_of(baseline / n_predicted);
   std::vector<double> sizes, relative;
-  for (const double increase : zero.values) sizes.push_back(std::abs(increase));
+  for (const double increase : zero.values) {
+    if (std::abs(increase) > rounding) sizes.push_back(std::abs(increase));
+  }
   double worst = 0;
   const std::vector<Index> sample = precision_sample(zero.size());
   for (std::size_t i = 0; i < sample.size(); ++i) {
     const double increase = (exact(i) - baseline) / n_predicted;
     const double error = std::abs(zero.values[sample[i]] - increase);
-    relative.push_back(error / std::abs(increase));
+    if (std::abs(increase) > rounding) relative.push_back(error / std::abs(increase));
     worst = std::max(worst, error);
   }
+  if (relative.empty() || sizes.empty()) return;
   group.add_dimension(Dimension::labels("statistic", {"median_relative", "worst_of_typical"}));
   group.add(pruning_variables()["precision_error"].with("n_head", std::to_string(sample.size())),
             std::vector{arma::median(arma::vec(relative)), worst / arma::median(arma::vec(sizes))});

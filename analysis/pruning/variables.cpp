@@ -70,7 +70,9 @@ const VariableTable& pruning_variables() {
       {"precision_error", "statistic", "1",
        "difference between loss_increase (zero) by the products in use and by float32 products, "
        "for {n_head} evenly spread heads; median_relative: median of |error| / |increase| over "
-       "these heads; worst_of_typical: largest |error| / median |increase| over all heads"},
+       "these heads; worst_of_typical: largest |error| / median |increase| over all heads; both "
+       "medians leave out heads whose increase, as that of a pruned head, is within the float32 "
+       "rounding of the loss"},
       {"importance", "variant layer head", "nats per token",
        "first-order importance, mean over documents, with g the gradient of the document's mean "
        "loss with respect to z: per_token is the sum of |z.g| over tokens, per_example is |sum of "

@@ -239,6 +239,28 @@ TEST(PruningResults, SummaryNamesNoHeadAndNoCorrelationWhereNoLossRises) {
   EXPECT_EQ(std::get<Chart>(importance->content).panels.front().title, "absolute, per example");
 }
 
+// Five heads are pruned: by float32 products they change nothing, by others 1e-7 nats a token. Of
+// the other heads' 0.1 nats a token the others miss 0.001.
+TEST(PruningResults, PrecisionErrorsAreRelativeToHeadsThatAreNotPruned) {
+  Statistics statistics = rows_of(enough({free_until(2), free_until(2)}));
+  const std::vector<Index> sample = precision_sample(n_pruning_head);
+  for (std::uint64_t d = 0; d < least_documents; ++d) {
+    DocumentStatistics document(statistics, d);
+    Array& ablated = document.row("ablated", {n_ablation_row, n_layer, n_head});
+    for (Index head_index = 0; head_index < n_pruning_head; ++head_index) {
+      ablated.values[head_index] = head_index < n_pruning_head / 2 ? 20 + 1e-6 : 21.01;
+    }
+    Array& float32 = document.row("float32", {sample.size()});
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      float32(i) = sample[i] < n_pruning_head / 2 ? 20 : 21;
+    }
+    document.end();
+  }
+  const Array error = results_of(statistics).values("precision_error");
+  EXPECT_NEAR(error(0), 0.01, 1e-12);
+  EXPECT_NEAR(error(1), 0.001 / 0.101, 1e-12);
+}
+
 TEST(PruningResults, SummaryNamesTheLossOfAllDocumentsAndOfThoseAblated) {
   Statistics statistics = rows_of(enough({free_until(2), free_until(2)}));
   EXPECT_THAT(results_of(statistics).summary, HasSubstr("On 20 documents the loss is 2 nats"));
