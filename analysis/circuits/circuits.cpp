@@ -56,7 +56,9 @@ const VariableTable variables{
      bjorck_1973},
     {"principal_angle_min", "projection layer head_i head_j", "degrees",
      "Smallest principal angle between the subspaces of two heads{folding}", bjorck_1973},
-    {"qk_rank90_median", "", "count", "Median of qk_rank90 over all heads{folding}",
+    {"qk_rank90_median", "", "count",
+     "Median of qk_rank90 over heads whose W_Q W_K' is not zero, as that of a pruned head "
+     "is{folding}",
      cordonnier_2020},
     Declaration::count("qk_rank90", "layer head",
                        "Number of singular values of the head's W_Q W_K' that carry 90 % of the "
@@ -260,7 +262,9 @@ void add_measures(const Circuits& circuits, const Model& model, bool fold_layer_
   add("ov_copying", circuits.ov_copying);
   add("subspace_overlap", circuits.overlap);
   add("principal_angle_min", circuits.angle_min);
-  add("qk_rank90_median", arma::median(arma::vec(circuits.rank.values)));
+  std::vector<double> ranks = circuits.rank.values;
+  std::erase(ranks, 0);
+  add("qk_rank90_median", median_of_numbers(ranks));
   add("qk_rank90", circuits.rank);
   add("qk_rank90_joint", circuits.rank_joint);
   add("composition", circuits.composition);

@@ -5,7 +5,7 @@
 #include "base/number_text.hpp"
 #include "circuits/circuits.hpp"
 #include "circuits/weights.hpp"
-#include "headscope/estimate.hpp"
+#include "document_estimates.hpp"
 
 namespace headscope {
 namespace {
@@ -30,17 +30,16 @@ double mean(const std::vector<double>& values) {
   return arma::mean(arma::vec(values));
 }
 
-/// Mean over layers, with an interval from resampling layers.
+/// Mean over layers, with the interval that as many documents would have.
 Estimate mean_over_layers(const std::vector<double>& layer_means,
                           const AnalysisSettings& settings) {
-  const Bootstrap bootstrap(layer_means.size(), settings.n_bootstrap, settings.seed);
   const auto weighted_mean = [&](const BootstrapCounts& weights) {
     const double sum = weighted_sum(layer_means, weights);
     return std::vector<double>{sum / std::accumulate(weights.begin(), weights.end(), 0.0)};
   };
-  Estimate estimate = bootstrap.estimates(weighted_mean).front();
-  estimate.value = mean(layer_means);
-  return estimate;
+  return estimates_of_documents(std::vector<double>(layer_means.size(), 1), weighted_mean,
+                                settings.n_bootstrap, settings.seed)
+      .front();
 }
 
 Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings,
@@ -52,7 +51,7 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
                     std::string(1, "QKVO"[projection]) + ".";
   claim.effect_name =
       "mean overlap of two heads of a layer relative to chance (0: orthogonal, 1: chance); 95 % "
-      "interval, layers resampled";
+      "interval by layer";
 
   const Array& overlap = group.values("subspace_overlap");
   const double chance = group.scalar("subspace_overlap_null_mean");
@@ -76,7 +75,7 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
   const auto above =
       std::ranges::count_if(ratios, [&](double value) { return value > pair_limit; });
   const Estimate spread = percentile_estimate(mean(ratios), ratios);
-  claim.effect = mean_over_layers(layer_means, settings);
+  claim.effect = within(mean_over_layers(layer_means, settings), 0, 1 / chance);
   claim.verdict = verdict_of(claim.effect, Side::at_most, limit);
   claim.evidence =
       "The mean over layers of the mean overlap of two heads (" + std::to_string(ratios.size()) +

@@ -37,13 +37,15 @@ std::string copying_text(const ResultsGroup& group) {
 }
 
 std::string rank_text(const ResultsGroup& group) {
+  const double median = group.scalar("qk_rank90_median");
+  if (std::isnan(median)) return "";
   const Array& rank = group.values("qk_rank90");
   const Array& joint = group.values("qk_rank90_joint");
   std::vector<double> of_heads;  // by layer, sums over heads
   for (Index layer = 0; layer < rank.shape[0]; ++layer) {
     of_heads.push_back(arma::accu(arma::vec(rank.part(layer).values)));
   }
-  return " The query-key product of a head needs " + decimals(group.scalar("qk_rank90_median"), 0) +
+  return " The query-key product of a head needs " + decimals(median, 0) +
          " singular values for 90 % of its sum of squares. The heads of a layer together need " +
          decimals(arma::median(arma::vec(joint.values)), 0) + "; added up head by head, " +
          decimals(arma::median(arma::vec(of_heads)), 0) + " (medians).";

@@ -5,6 +5,7 @@
 
 #include "headscope/error.hpp"
 #include "random_draws.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -58,6 +59,28 @@ BlockEnergy block_energy(const Matrix& W, Index n_block, std::size_t n_null, std
   result.null_std = arma::stddev(null);
   if (result.null_std > 1e-12) result.z = (result.energy - result.null_mean) / result.null_std;
   return result;
+}
+
+Index n_block_of(const ModelConfig& config, std::size_t projection) {
+  return projection == 1 || projection == 2 ? config.n_group() : config.n_head;
+}
+
+std::vector<double> values_of_several_blocks(const ResultsGroup& group, const char* variable,
+                                             const ModelConfig& config) {
+  const Array& all = group.values(variable);
+  std::vector<double> values;
+  for (std::size_t projection = 0; projection < all.shape[0]; ++projection) {
+    if (n_block_of(config, projection) == 1) continue;
+    const std::vector<double> finite = finite_values(all.part(projection).values);
+    values.insert(values.end(), finite.begin(), finite.end());
+  }
+  return values;
+}
+
+std::string one_block_text(const ModelConfig& config) {
+  return config.n_group() > 1
+             ? ""
+             : " Keys and values, which all heads share, are one block and left out.";
 }
 
 }  // namespace headscope

@@ -2,7 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
+#include "headscope/config.hpp"
+#include "headscope/results.hpp"
 #include "headscope/types.hpp"
 
 namespace headscope {
@@ -27,5 +31,17 @@ struct BlockEnergy {
 /// @param stream  random stream of the seed; a different one for each matrix.
 BlockEnergy block_energy(const Matrix& W, Index n_block, std::size_t n_null, std::uint64_t seed,
                          std::uint64_t stream);
+
+/// Blocks that a projection (of q, k, v, o) is cut into: heads, or for keys and values the groups
+/// of heads that share them.
+Index n_block_of(const ModelConfig& config, std::size_t projection);
+
+/// The finite values of a variable by projection and layer, of projections of several blocks: where
+/// all heads share keys and values, these are one block, whose energy is 1.
+std::vector<double> values_of_several_blocks(const ResultsGroup& group, const char* variable,
+                                             const ModelConfig& config);
+
+/// ` Keys and values, which all heads share, are one block and left out.`, where that is so.
+std::string one_block_text(const ModelConfig& config);
 
 }  // namespace headscope

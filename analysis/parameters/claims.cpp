@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/number_text.hpp"
+#include "parameters/block_energy.hpp"
 #include "parameters/cost.hpp"
 #include "parameters/parameters.hpp"
 #include "parameters/splitting.hpp"
@@ -109,9 +110,10 @@ Claim cost_claim(const ModelConfig& config) {
 }
 
 /// A sentence comparing the matrices with permuted inputs.
-std::string permutation_text(const ResultsGroup& group, std::size_t n_null) {
-  const std::vector<double> z = finite_values(group.values("block_energy_z").values),
-                            p = finite_values(group.values("block_energy_p").values);
+std::string permutation_text(const ResultsGroup& group, const ModelConfig& config,
+                             std::size_t n_null) {
+  const std::vector<double> z = values_of_several_blocks(group, "block_energy_z", config),
+                            p = values_of_several_blocks(group, "block_energy_p", config);
   if (z.empty() || p.empty()) return "";
   const auto above = std::ranges::count_if(p, [](double value) { return value < 0.05; });
   return " Against " + std::to_string(n_null) + " permutations of the input rows, " +
@@ -132,24 +134,25 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
       "share of the squared weights in the diagonal blocks (1: block-diagonal; chance 1/h); mean "
       "and central 95 % over projections and layers";
 
-  const std::vector<double> energy = finite_values(group.values("block_energy").values);
-  // Keys and values have a block for each group, queries and outputs one for each head.
-  const double chance =
-      (1 / static_cast<double>(config.n_head) + 1 / static_cast<double>(config.n_group())) / 2;
-  if (energy.empty() || config.n_head == 1) {
+  const std::vector<double> energy = values_of_several_blocks(group, "block_energy", config);
+  if (energy.empty()) {
     claim.evidence =
-        energy.empty()
-            ? "All projections are zero, or cannot be cut into blocks."
-            : "With one head a projection is a single block, so there is nothing to tell apart.";
+        config.n_head == 1
+            ? "With one head a projection is a single block, so there is nothing to tell apart."
+            : "All projections are zero, or cannot be cut into blocks.";
     return claim;
   }
+  // Keys and values have a block for each group, queries and outputs one for each head.
+  const double of_heads = 1 / static_cast<double>(config.n_head),
+               of_groups = 1 / static_cast<double>(config.n_group()),
+               chance = config.n_group() == 1 ? of_heads : (of_heads + of_groups) / 2;
   claim.effect = percentile_estimate(arma::mean(arma::vec(energy)), energy);
   claim.verdict = verdict_of(claim.effect, Side::at_least, block_diagonal_energy);
   claim.evidence =
       "Mean block energy " + decimals(claim.effect.value, 4) + ", chance " + decimals(chance, 4) +
-      ", largest " + decimals(*std::ranges::max_element(energy), 4) + "." +
-      permutation_text(group, settings.n_null) + " The claim holds when the interval lies above " +
-      decimals(block_diagonal_energy, 1) +
+      ", largest " + decimals(*std::ranges::max_element(energy), 4) + "." + one_block_text(config) +
+      permutation_text(group, config, settings.n_null) +
+      " The claim holds when the interval lies above " + decimals(block_diagonal_energy, 1) +
       ", fails when it lies below, and is undecided otherwise.";
   return claim;
 }

@@ -156,9 +156,7 @@ void add_block_energy(const Model& model, const AnalysisSettings& settings, Resu
     const bool is_output = projection == 3;
     const auto [first, n_row] = is_output ? std::pair<Index, Index>{0, 1} : rows[projection];
     const Matrix W = is_output ? layer.W_O : Matrix(layer.W_QKV.rows(first, first + n_row - 1));
-    const bool by_group = projection == 1 || projection == 2;
-    blocks[i] = block_energy(W, by_group ? config.n_group() : config.n_head, settings.n_null,
-                             settings.seed, i);
+    blocks[i] = block_energy(W, n_block_of(config, projection), settings.n_null, settings.seed, i);
   });
 
   group.add_dimension(Dimension::labels("projection", {"q", "k", "v", "o"}));
@@ -207,19 +205,18 @@ std::string summary(const Model& model, const ResultsGroup& group) {
                      share(counts[Component::mlp]) + " in the MLPs.";
   if (held < counts.total()) text += " The file holds " + grouped(held) + " of them.";
   text += attention_weights_text(config);
-  const std::vector<double> energy = finite_values(group.values("block_energy").values);
+  const std::vector<double> energy = values_of_several_blocks(group, "block_energy", config);
   if (energy.empty()) return text;
   const auto [low, high] = std::ranges::minmax(energy);
   text += " The diagonal blocks of its projections hold " + percent(low) + " to " + percent(high) +
           " of the squared weights, where " + percent(1 / static_cast<double>(config.n_head)) +
           " is chance";
-  if (config.n_group() != config.n_head) {
+  if (config.n_group() > 1 && config.n_group() != config.n_head) {
     text += " (" + percent(1 / static_cast<double>(config.n_group())) +
             " for keys and values, which " + std::to_string(config.n_group()) +
             " groups of heads share)";
   }
-  text += ".";
-  return text;
+  return text + "." + one_block_text(config);
 }
 
 class ParametersAnalysis : public Analysis {

@@ -161,7 +161,12 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
       "the tasks that the model is shown to do";
   claim.source = "Elhage et al. 2021; Wang et al. 2022";
   if (n_counted == 0) {
-    claim.evidence = "Cannot be told: the model is not shown to do any of the tasks.";
+    const bool does_a_task = std::ranges::count(group.values("can_do").values, 1) > 0;
+    claim.evidence =
+        "Cannot be told: " +
+        (does_a_task ? "too few edges lead from a head to a head of a later layer to correlate them"
+                     : not_done_text(group)) +
+        ".";
     group.claims.push_back(std::move(claim));
     return;
   }

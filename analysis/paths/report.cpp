@@ -7,6 +7,7 @@
 #include "paths/results.hpp"
 #include "paths/sums.hpp"
 #include "report_text.hpp"
+#include "task_margins.hpp"
 
 namespace headscope {
 namespace {
@@ -37,7 +38,8 @@ std::string pruned_text(const ResultsGroup& group, std::size_t task) {
 }
 
 /// `310 (interval 250 to 402) of 3046 edges keep 90 % of the margin (3.2 nats, interval 2.9 to
-/// 3.5)`, or that the margin does not depend on the edges, or that this cannot be told.
+/// 3.5)`, or how the margin depends on the edges where they do not raise it, or that this cannot be
+/// told.
 std::string circuit_sentence(const ResultsGroup& group, std::size_t task) {
   const Estimate margin = group.variable("margin").estimate(task),
                  of_edges = group.variable("edge_margin").estimate(task);
@@ -48,7 +50,9 @@ std::string circuit_sentence(const ResultsGroup& group, std::size_t task) {
   }
   if (std::isnan(group.values("circuit_edges_90")(task))) {
     return "the margin (" + margin_text(margin) +
-           ") does not depend on the edges: all edges together add " + margin_text(of_edges);
+           (of_edges.high < 0 ? ") is lower with the edges than without them"
+                              : ") is not shown to depend on the edges") +
+           ": all edges together add " + margin_text(of_edges);
   }
   return circuit_text(group, task) + " of " + number_text(n_all_edges(group), 0) +
          " edges keep 90 % of the margin (" + margin_text(margin) + "); after pruning, " +
@@ -57,12 +61,13 @@ std::string circuit_sentence(const ResultsGroup& group, std::size_t task) {
 
 /// `; the first 512 edges in the order of --paths-ordering keep 83 % (interval 70 % to 91 %), in
 /// the order of integrated gradients 91 % (interval 86 % to 95 %)`, at the first step of at least
-/// circuit_edges_90 edges; empty without such an order.
+/// circuit_edges_90 edges; empty without such an order or number.
 std::string given_text(const ResultsGroup& group, std::size_t task) {
-  if (!group.has("faithfulness_given")) return "";
+  const double fewest = group.values("circuit_edges_90")(task);
+  if (!group.has("faithfulness_given") || std::isnan(fewest)) return "";
   const std::vector<double>& steps = group.dimension("step").values;
-  const std::size_t step = static_cast<std::size_t>(
-      std::ranges::lower_bound(steps, group.values("circuit_edges_90")(task)) - steps.begin());
+  const auto step =
+      static_cast<std::size_t>(std::ranges::lower_bound(steps, fewest) - steps.begin());
   if (step == steps.size()) return "";
   const Estimate given = group.variable("faithfulness_given").estimate(task * steps.size() + step);
   if (std::isnan(given.value)) return "";
@@ -81,6 +86,9 @@ std::string task_line(const ResultsGroup& group, std::size_t task) {
   const std::string name = task_name(group, task);
   const double n_pair = group.values("n_pair")(task);
   if (n_pair == 0) return name + ": no pairs.";
+  if (!group.variable("accuracy").estimate(task).has_interval()) {
+    return name + ": " + no_interval_text(n_pair) + ".";
+  }
   if (group.values("can_do")(task) == 0) {
     return name + ": the model is not shown to do it with " +
            count_text(static_cast<std::size_t>(n_pair), "pair") + ".";
@@ -93,6 +101,7 @@ std::string task_line(const ResultsGroup& group, std::size_t task) {
       n_edge -
       static_cast<std::size_t>(std::count(first, first + static_cast<std::ptrdiff_t>(n_edge), ""));
   const std::string text = name + ": " + circuit_sentence(group, task) + given_text(group, task);
+  if (n_edge == 0) return text + "; no edge was ablated alone (--paths-exact).";
   if (n_ablated == 0) return text + "; no single edge has an effect with q < 0.05.";
   return text + "; " + std::to_string(circuit_of(group, task).size()) + " of " +
          count_text(n_ablated, "edge") + " ablated exactly change the margin by at least " +
@@ -119,6 +128,20 @@ TaskTable circuit_table(const ResultsGroup& group) {
   return table;
 }
 
+/// Why no task has a circuit.
+std::string no_circuit_text(const ResultsGroup& group) {
+  const Variable& of_edges = group.variable("edge_margin");
+  const Array& can_do = group.values("can_do");
+  const auto done =
+      numbers_where(can_do.size(), [&](std::size_t task) { return can_do(task) == 1; });
+  if (done.empty()) return not_done_text(group);
+  if (std::ranges::none_of(
+          done, [&](std::size_t task) { return of_edges.estimate(task).has_interval(); })) {
+    return "too few pairs are run exactly (--paths-pairs) to tell";
+  }
+  return "the edges are not shown to raise the margin of a task that the model is shown to do";
+}
+
 /// The fewest edges that keep the margin of a task, in the order of integrated gradients.
 std::string paths_found(const ResultsGroup& group) {
   const Array& fewest = group.values("circuit_edges_90");
@@ -127,9 +150,7 @@ std::string paths_found(const ResultsGroup& group) {
     if (std::isnan(fewest(task))) continue;
     if (!sparsest || fewest(task) < fewest(*sparsest)) sparsest = task;
   }
-  if (!sparsest) {
-    return "No task has a circuit: the model is shown to do no task whose margin depends on edges.";
-  }
+  if (!sparsest) return "No task is shown to have a circuit: " + no_circuit_text(group) + ".";
   return "With edges in the order of integrated gradients, " + task_name(group, *sparsest) +
          " needs the fewest: " + circuit_sentence(group, *sparsest) + ".";
 }
@@ -140,6 +161,16 @@ std::vector<std::string> task_lines(const ResultsGroup& group) {
 }
 
 }  // namespace
+
+std::string not_done_text(const ResultsGroup& group) {
+  const Variable& accuracy = group.variable("accuracy");
+  for (std::size_t task = 0; task < accuracy.values.size(); ++task) {
+    if (accuracy.estimate(task).has_interval()) {
+      return "the model is not shown to do any of the tasks";
+    }
+  }
+  return no_interval_text(std::ranges::max(group.values("n_pair").values));
+}
 
 std::string paths_summary(const ResultsGroup& group) {
   return "An edge runs from a part of the model that writes to the residual stream to a later one "

@@ -48,6 +48,10 @@ std::string strongest_between_heads(const ResultsGroup& group, std::size_t task)
 /// `L0H4 → L3H3 by keys`, from the labels of node and port.
 std::string edge_text(const std::string& node, const std::string& port);
 
+/// Why the model is shown to do none of the tasks: it is not shown to do any of them, or there are
+/// no intervals to tell.
+std::string not_done_text(const ResultsGroup& group);
+
 Presentation paths_presentation();
 /// Some sentences for the group's section.
 std::string paths_summary(const ResultsGroup& group);

@@ -1,6 +1,7 @@
 #include "pruning/curves.hpp"
 
 #include <array>
+#include <cmath>
 
 #include "base/number_text.hpp"
 #include "pruning/results.hpp"
@@ -44,28 +45,29 @@ void add_curves(const DocumentRows& rows, ResultsGroup& group) {
 
 /// The share of heads up to which the loss stays at most (1 + tolerance) times the whole model's,
 /// interpolated between the steps of the curve of an order.
-double prunable_share(const Array& means, std::size_t order, double tolerance) {
+double prunable_share(const Array& means, std::size_t order, double tolerance, Index n_head_total) {
   const double limit = (1 + tolerance) * means(0, order, 0);
   std::size_t step = 1;
   while (step < n_curve_step && means(0, order, step) <= limit) ++step;
-  double steps = static_cast<double>(step - 1);
-  if (step < n_curve_step) {
-    const double before = means(0, order, step - 1);
-    steps += (limit - before) / (means(0, order, step) - before);
-  }
-  return steps / (n_curve_step - 1);
+  if (step == n_curve_step) return 1;
+  const double before = means(0, order, step - 1);
+  return std::lerp(pruned_share_at(step - 1, n_head_total), pruned_share_at(step, n_head_total),
+                   (limit - before) / (means(0, order, step) - before));
 }
 
 constexpr std::array<double, 2> tolerances{0.01, 0.05};
 
 void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settings,
                         ResultsGroup& group) {
+  const Index n_head_total = group.dimension("layer").size() * group.dimension("head").size();
+  const auto share_of = [&](const Array& means, std::size_t order, std::size_t tolerance) {
+    return prunable_share(means, order, tolerances[tolerance], n_head_total);
+  };
   // Of ablation and importance the order under which more heads can go on even documents.
   const Array even = curve_means(rows, every_document_once(rows), false);
   std::array<std::size_t, tolerances.size()> orders{};
   for (std::size_t i = 0; i < tolerances.size(); ++i) {
-    orders[i] =
-        prunable_share(even, 1, tolerances[i]) > prunable_share(even, 0, tolerances[i]) ? 1 : 0;
+    orders[i] = share_of(even, 1, i) > share_of(even, 0, i) ? 1 : 0;
   }
   std::vector<Estimate> shares =
       bootstrap_of(rows, settings).estimates([&](const BootstrapCounts& weights) {
@@ -73,7 +75,7 @@ void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settin
         std::vector<double> resampled;
         resampled.reserve(tolerances.size());
         for (std::size_t i = 0; i < tolerances.size(); ++i) {
-          resampled.push_back(prunable_share(means, orders[i], tolerances[i]));
+          resampled.push_back(share_of(means, orders[i], i));
         }
         return resampled;
       });

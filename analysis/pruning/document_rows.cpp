@@ -26,7 +26,7 @@ Array predicted_increases(const Array& first_order, std::size_t first, double si
 
 GradientBlocks gradient_blocks(const Statistics& statistics) {
   GradientBlocks blocks;
-  if (!statistics.has("other_n_document")) return blocks;
+  if (!statistics.has("other_baseline")) return blocks;
   const Array n_document = statistics.total("other_n_document"),
               baseline = statistics.total("other_baseline"),
               first_order = statistics.total("other_first_order");

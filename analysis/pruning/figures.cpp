@@ -73,21 +73,25 @@ Figure all_but_one_figure(const ResultsGroup& group) {
 ChartPanel curve_panel(const ResultsGroup& group, const std::string& title, double to) {
   const Array& curve = group.values("curve");
   const std::vector<std::string>& orders = group.labels("order");
-  std::vector<double> steps = group.dimension("step").values;
-  std::erase_if(steps, [&](double step) { return step > to + 1e-9; });
+  const Index n_head_total = group.dimension("layer").size() * group.dimension("head").size();
+  std::vector<double> shares;
+  for (std::size_t step = 0; step < n_curve_step; ++step) {
+    shares.push_back(pruned_share_at(step, n_head_total));
+  }
+  std::erase_if(shares, [&](double share) { return share > to + 1e-9; });
   const std::vector<double>& deviation = group.values("curve_random_std").values;
   const double baseline = curve(0, 0);
   ChartPanel panel{title, {}, {{"whole model", baseline}}};
   // Drawn from the last order, random, whose band must not hide the others.
   for (std::size_t order = orders.size(); order-- > 0;) {
     Series series{.label = orders[order], .colour = order};
-    for (std::size_t step = 0; step < steps.size(); ++step) {
+    for (std::size_t step = 0; step < shares.size(); ++step) {
       const double loss = curve(order, step);
       if (orders[order] == "random") {
         const double low = std::max(loss - deviation[step], std::min(loss, baseline));
-        series.add(steps[step], {loss, low, loss + deviation[step]});
+        series.add(shares[step], {loss, low, loss + deviation[step]});
       } else {
-        series.add(steps[step], loss);
+        series.add(shares[step], loss);
       }
     }
     panel.series.push_back(std::move(series));
@@ -126,7 +130,10 @@ ChartPanel importance_panel(const ResultsGroup& group, const char* variant,
   }
   heads.point_labels = furthest_names(measured.values, measured.shape[1], 6);
   const double rho = group.values("importance_correlation")(place);
-  return {title + ": ρ = " + (rho < 0 ? "−" : "") + decimals(std::abs(rho), 2), {std::move(heads)}};
+  const std::string correlation =
+      std::isnan(rho) ? ""
+                      : ": ρ = " + std::string(rho < 0 ? "−" : "") + decimals(std::abs(rho), 2);
+  return {title + correlation, {std::move(heads)}};
 }
 
 Figure importance_figure(const ResultsGroup& group) {

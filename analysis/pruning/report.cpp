@@ -13,11 +13,13 @@ std::string one_head_line(const ResultsGroup& group) {
   const Array cost = group.values("loss_increase").part(0);
   const std::optional<std::size_t> most = largest(cost.values);
   if (!most) return "";
-  const double baseline = group.scalar("loss_baseline");
+  const double baseline = group.scalar("loss_baseline"), rise = cost.values[*most];
   const std::string text =
-      "Setting " + head_text(*most, cost.shape[1]) + " to zero costs most: the loss rises by " +
-      number_text(cost.values[*most], 3) + " nats (" + percent(cost.values[*most] / baseline) +
-      " of " + number_text(baseline, 3) + ", the loss on the documents of this analysis).";
+      rise <= 0 ? no_head_costs
+                : "Setting " + head_text(*most, cost.shape[1]) +
+                      " to zero costs most: the loss rises by " + number_text(rise, 3) + " nats (" +
+                      percent(rise / baseline) + " of " + number_text(baseline, 3) +
+                      ", the loss on the documents of this analysis).";
   const double n_interval = group.values("n_interval")(0);
   if (n_interval == 0) {
     return text +
@@ -32,9 +34,11 @@ std::string matter_text(const ResultsGroup& group) {
   const Array cost = group.values("loss_increase").part(0);
   const std::optional<std::size_t> most = largest(cost.values);
   if (!most) return "";
-  const std::string text = head_text(*most, cost.shape[1]) +
-                           " matters most: without it the loss rises by " +
-                           number_text(cost.values[*most], 3) + " nats.";
+  const double rise = cost.values[*most];
+  const std::string text = rise <= 0 ? no_head_costs
+                                     : head_text(*most, cost.shape[1]) +
+                                           " matters most: without it the loss rises by " +
+                                           number_text(rise, 3) + " nats.";
   const double n_interval = group.values("n_interval")(0);
   if (n_interval == 0) return text;
   return text + " " + number_text(group.values("n_harmless")(0), 0) + " of " +

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 #include "pruning/curves.hpp"
@@ -14,6 +15,7 @@
 #include "pruning/pruning.hpp"
 #include "random_draws.hpp"
 #include "report_text.hpp"
+#include "significance.hpp"
 
 namespace headscope {
 namespace {
@@ -21,11 +23,12 @@ namespace {
 /// Row in the statistics of each ablation in the results: zero, mean, resample.
 constexpr std::size_t ablation_rows[] = {0, 1, resample_row};
 
-/// Adds how many heads have an interval for their loss increase, and how many of those intervals do
-/// not lie above 0; removed heads are left out.
+/// Adds how many heads have an interval for their loss increase, and how many of those increases
+/// are not measurable; removed heads are left out.
 void add_harmless(const ModelConfig& config, ResultsGroup& group) {
   const Variable& increase = group.variable("loss_increase");
   const Shape& shape = increase.values.shape;
+  const double baseline = group.scalar("loss_baseline");
   Array n_interval({shape[0]}), n_harmless = n_interval;
   for (std::size_t i = 0; i < increase.values.size(); ++i) {
     const Estimate of_head = increase.estimate(i);
@@ -33,7 +36,7 @@ void add_harmless(const ModelConfig& config, ResultsGroup& group) {
     const HeadIndex head{place[1], place[2]};
     if (!of_head.has_interval() || std::ranges::binary_search(config.pruned_heads, head)) continue;
     n_interval(place[0]) += 1;
-    if (of_head.low <= 0) n_harmless(place[0]) += 1;
+    if (!is_measurable(of_head, baseline)) n_harmless(place[0]) += 1;
   }
   group.add(pruning_variables()["n_interval"], n_interval);
   group.add(pruning_variables()["n_harmless"], n_harmless);
@@ -120,7 +123,8 @@ void add_corpus_half_widths(const DocumentRows& rows, const AnalysisSettings& se
   group.add(pruning_variables()["loss_increase_corpus_half_width"], chosen);
 }
 
-/// Adds how far the loss increases by zero ablation are from float32's, measured on some heads.
+/// Adds how far the loss increases by zero ablation are from float32's, measured on some heads. It
+/// is relative to increases above rounding, which those of pruned heads are not.
 void add_precision_error(const Statistics& statistics, const DocumentRows& rows,
                          ResultsGroup& group) {
   if (!statistics.has("float32")) return;
@@ -129,17 +133,21 @@ void add_precision_error(const Statistics& statistics, const DocumentRows& rows,
   const BootstrapCounts once = every_document_once(rows);
   const Array exact = weighted(samples, once), zero = exact_increases(rows, once).part(0);
   const double n_predicted = weighted_sum(rows.n_predicted, once),
-               baseline = weighted_sum(rows.baseline, once);
+               baseline = weighted_sum(rows.baseline, once),
+               rounding = rounding_of(baseline / n_predicted);
   std::vector<double> sizes, relative;
-  for (const double increase : zero.values) sizes.push_back(std::abs(increase));
+  for (const double increase : zero.values) {
+    if (std::abs(increase) > rounding) sizes.push_back(std::abs(increase));
+  }
   double worst = 0;
   const std::vector<Index> sample = precision_sample(zero.size());
   for (std::size_t i = 0; i < sample.size(); ++i) {
     const double increase = (exact(i) - baseline) / n_predicted;
     const double error = std::abs(zero.values[sample[i]] - increase);
-    relative.push_back(error / std::abs(increase));
+    if (std::abs(increase) > rounding) relative.push_back(error / std::abs(increase));
     worst = std::max(worst, error);
   }
+  if (relative.empty() || sizes.empty()) return;
   group.add_dimension(Dimension::labels("statistic", {"median_relative", "worst_of_typical"}));
   group.add(pruning_variables()["precision_error"].with("n_head", std::to_string(sample.size())),
             std::vector{arma::median(arma::vec(relative)), worst / arma::median(arma::vec(sizes))});
@@ -233,17 +241,31 @@ std::string loss_text(const ResultsGroup& group, const DocumentRows& rows) {
   return text + ".";
 }
 
+/// How well importance follows the loss increase; empty where no correlation is known.
+std::string correlation_text(const ResultsGroup& group) {
+  const Array& correlation = group.values("importance_correlation");
+  std::vector<std::string> known;
+  for (const auto& [variant, of] :
+       {std::pair{std::size_t{1},
+                  " for the importance of Michel et al. (|sum of z.g| per example)"},
+        {std::size_t{2}, " for the signed first-order prediction"}}) {
+    if (!std::isnan(correlation(variant))) known.push_back(decimals(correlation(variant), 2) + of);
+  }
+  if (known.empty()) return "";
+  return " Spearman's correlation with the loss increase by zero ablation is " +
+         joined(known, " and ") + ".";
+}
+
 std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
-  const Array &increase = group.values("loss_increase"),
-              &correlation = group.values("importance_correlation");
+  const Array& increase = group.values("loss_increase");
   const std::size_t worst = largest(increase.part(0).values).value_or(0);
-  return loss_text(group, rows) + " The head that costs most to remove is " +
-         head_text(worst, increase.shape[2]) + " (+" + number_text(increase.values[worst], 3) +
-         " nats). " + harmless_text(group) +
-         " Spearman's correlation with the loss increase by zero ablation is " +
-         decimals(correlation(1), 2) +
-         " for the importance of Michel et al. (|sum of z.g| per example) and " +
-         decimals(correlation(2), 2) + " for the signed first-order prediction.";
+  const double most = increase.values[worst];
+  return loss_text(group, rows) + " " +
+         (most <= 0
+              ? no_head_costs
+              : "The head that costs most to remove is " + head_text(worst, increase.shape[2]) +
+                    " (+" + number_text(most, 3) + " nats).") +
+         " " + harmless_text(group) + correlation_text(group);
 }
 
 /// A model that does worse than guessing is not read as it was trained: no claim is settled.

@@ -40,6 +40,14 @@ inline Index n_pruned_at(std::size_t step, Index n_head_total) {
   return step * n_head_total / (n_curve_step - 1);
 }
 
+/// What is said where the largest loss increase is not above 0.
+inline constexpr const char* no_head_costs = "No head's removal raises the loss.";
+
+/// Share of heads removed at a curve step: n_pruned_at / n_head_total.
+inline double pruned_share_at(std::size_t step, Index n_head_total) {
+  return static_cast<double>(n_pruned_at(step, n_head_total)) / static_cast<double>(n_head_total);
+}
+
 /// The orders of the pruning curves: by zero ablation, by importance, and random orders.
 /// @param statistics  with the rows `baseline`, `ablated` and `importance`.
 std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,

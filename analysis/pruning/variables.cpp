@@ -15,7 +15,8 @@ const std::string direct_effect =
 const std::string curve_orders =
     "; orders: ascending loss increase by zero ablation (ablation), ascending layer-normalized "
     "per_example importance (importance), or random, mean of 5 seeded orders (random); step is the "
-    "share of heads set to zero; even-numbered documents make the orders, odd-numbered documents "
+    "share of heads set to zero, rounded down to whole heads; even-numbered documents make the "
+    "orders, odd-numbered documents "
     "measure the loss";
 
 }  // namespace
@@ -57,8 +58,9 @@ const VariableTable& pruning_variables() {
                          "heads, removed ones left out, whose loss_increase has an interval"),
       Declaration::count(
           "n_harmless", "ablation",
-          "heads, removed ones left out, whose interval of loss_increase does not lie above 0: "
-          "ablating the head gives no measurable loss increase"),
+          "heads, removed ones left out, whose interval of loss_increase does not lie above 0, by "
+          "more than float32 rounds loss_baseline: ablating the head gives no measurable loss "
+          "increase"),
       {"first_order_r2", "layer head", "1",
        "squared correlation, over the ablated documents, between the loss increase by zero "
        "ablation and the increase that the gradient predicts; documents are weighted by their "
@@ -70,7 +72,9 @@ const VariableTable& pruning_variables() {
       {"precision_error", "statistic", "1",
        "difference between loss_increase (zero) by the products in use and by float32 products, "
        "for {n_head} evenly spread heads; median_relative: median of |error| / |increase| over "
-       "these heads; worst_of_typical: largest |error| / median |increase| over all heads"},
+       "these heads; worst_of_typical: largest |error| / median |increase| over all heads; both "
+       "medians leave out heads whose increase, as that of a pruned head, is within the float32 "
+       "rounding of the loss"},
       {"importance", "variant layer head", "nats per token",
        "first-order importance, mean over documents, with g the gradient of the document's mean "
        "loss with respect to z: per_token is the sum of |z.g| over tokens, per_example is |sum of "
@@ -107,8 +111,9 @@ const VariableTable& pruning_variables() {
        "share of tokens predicted as most probable" + curve_orders, michel_2019},
       {"prunable_share", "tolerance", "1",
        "largest share of heads that can be set to zero while the loss stays within (1 + tolerance) "
-       "times the loss of the whole model; interpolated between the steps of curve; uses the "
-       "order, ablation or importance, that is better on even-numbered documents",
+       "times the loss of the whole model; interpolated between the steps of curve, by the share "
+       "of whole heads removed at each; uses the order, ablation or importance, that is better on "
+       "even-numbered documents",
        headscope_definition, "documents resampled"},
   };
   return variables;

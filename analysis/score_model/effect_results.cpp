@@ -1,7 +1,8 @@
+#include "document_estimates.hpp"
 #include "report_text.hpp"
-#include "score_model/document_estimates.hpp"
 #include "score_model/effects.hpp"
 #include "score_model/score_results.hpp"
+#include "significance.hpp"
 
 namespace headscope {
 namespace {
@@ -19,6 +20,10 @@ class EffectSums {
   }
 
   std::size_t n_head_total() const { return losses_.size() * n_head_; }
+  /// Of the unchanged model, nats per predicted token.
+  double clean_loss() const {
+    return arma::accu(arma::vec(clean_)) / arma::accu(arma::vec(n_token_));
+  }
 
   /// Of each head: the increase by its mean; the share kept by each step; by the control; full less
   /// control.
@@ -69,7 +74,7 @@ void add_effects(const Statistics& statistics, const AnalysisSettings& settings,
   for (std::size_t head = 0; head < n_head_total; ++head) {
     const Estimate* const of_head = &all[head * EffectSums::n_value];
     increase[head] = of_head[0];
-    has_effect[head] = of_head[0].low > 0;
+    has_effect[head] = is_measurable(of_head[0], sums.clean_loss());
     if (!has_effect[head]) continue;
     for (std::size_t step = 0; step < n_score_step; ++step) {
       explained[step * n_head_total + head] = of_head[1 + step];

@@ -1,8 +1,8 @@
 #include <limits>
 #include <utility>
 
+#include "document_estimates.hpp"
 #include "headscope/estimate.hpp"
-#include "score_model/document_estimates.hpp"
 #include "score_model/joint.hpp"
 #include "score_model/score_results.hpp"
 

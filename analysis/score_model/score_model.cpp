@@ -117,21 +117,16 @@ class ScoreModel : public CorpusAnalysis {
 
   std::unique_ptr<PieceObserver> add_effects_of(const Piece& piece,
                                                 DocumentStatistics& statistics) {
-    if (!effect_documents_.single.contains(piece.document) || effects_ == nullptr ||
-        piece.tokens.size() < 2) {
-      return nullptr;
-    }
+    if (!effect_documents_.single.contains(piece.document) || effects_ == nullptr) return nullptr;
     const std::size_t block = document_block(piece.document, corpus_->n_document());
-    statistics.row(score_effect_row, {1})(0) = static_cast<double>(block);
     if (piece.index == 0) ++statistics.sum(score_effect_documents, {n_document_block})(block);
+    if (piece.tokens.size() < 2) return nullptr;
+    statistics.row(score_effect_row, {1})(0) = static_cast<double>(block);
     return effects_->add_losses(piece, block, statistics);
   }
 
   void add_joint_losses_of(const Piece& piece, DocumentStatistics& statistics) {
-    if (!effect_documents_.joint.contains(piece.document) || joint_ == nullptr ||
-        piece.tokens.size() < 2) {
-      return;
-    }
+    if (!effect_documents_.joint.contains(piece.document) || joint_ == nullptr) return;
     joint_->add_losses(piece, document_block(piece.document, corpus_->n_document()), statistics);
   }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/number_text.hpp"
-#include "score_model/document_estimates.hpp"
+#include "document_estimates.hpp"
 
 namespace headscope {
 namespace {

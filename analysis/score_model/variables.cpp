@@ -75,7 +75,7 @@ const VariableTable& score_variables() {
        "1 - (L_A^ - L) / (L_mean - L). L: loss of the unchanged model. L_A^: loss with the head's "
        "attention replaced by its model, from the third token on. L_mean: loss with the head's "
        "output replaced by its mean over tokens. On effect_documents odd-numbered documents; no "
-       "value unless the interval of L_mean - L lies above 0",
+       "value unless the interval of L_mean - L lies above 0, by more than float32 rounds L",
        headscope_definition, documents},
       {"effect_explained_control", "layer head", "1",
        "effect_explained with the wrong model: the attention beyond the first token comes from the "

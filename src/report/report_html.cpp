@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -85,7 +86,8 @@ std::string table_data(const LongTable& table) {
       if (!table.columns()[i].number) {
         row.push_back(one_line(cells[i]));
       } else {
-        row.push_back(cells[i].empty() ? json(nullptr) : json_number(std::stod(cells[i]), 0));
+        row.push_back(cells[i].empty() ? json(nullptr)
+                                       : json_number(std::strtod(cells[i].c_str(), nullptr), 0));
       }
     }
     return row;

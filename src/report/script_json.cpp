@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
@@ -15,7 +16,7 @@ using nlohmann::json;
 
 json json_number(double value, int digits) {
   if (!std::isfinite(value)) return nullptr;
-  return std::stod(number_text(value, digits));
+  return std::strtod(number_text(value, digits).c_str(), nullptr);
 }
 
 json json_numbers(const std::vector<double>& values) {

@@ -11,6 +11,7 @@
 #include "circuits/measures.hpp"
 #include "circuits/position.hpp"
 #include "headscope/figure.hpp"
+#include "headscope/prune.hpp"
 #include "headscope/statistics.hpp"
 #include "random_draws.hpp"
 #include "support/double_reference.hpp"
@@ -457,6 +458,35 @@ TEST(CircuitsAnalysis, FindsNoMoreThanChanceInRandomWeights) {
     EXPECT_EQ(claim.verdict, Verdict::holds) << claim.statement;
     EXPECT_NEAR(claim.effect.value, 1, 0.1);  // the mean of 24 pairs of heads varies by 2 %
   }
+}
+
+TEST(CircuitsAnalysis, MedianRankIsOfHeadsThatAreNotPruned) {
+  Model model = random_model(circuits_config(), 1);
+  const double whole = circuits_of(model).scalar("qk_rank90_median");
+  prune_heads(model, std::vector<HeadIndex>{{0, 0}, {0, 1}, {1, 0}, {1, 2}}, PruneMode::zero);
+  const ResultsGroup group = circuits_of(model);
+  EXPECT_EQ(group.values("qk_rank90")(0, 0), 0);
+  EXPECT_EQ(group.scalar("qk_rank90_median"),
+            (group.values("qk_rank90")(0, 2) + group.values("qk_rank90")(1, 1)) / 2);
+  EXPECT_NEAR(group.scalar("qk_rank90_median"), whole, 1);
+  prune_heads(model, std::vector<HeadIndex>{{0, 2}, {1, 1}}, PruneMode::zero);
+  EXPECT_THAT(circuits_of(model).summary, Not(HasSubstr("singular values")));
+}
+
+TEST(CircuitsAnalysis, MeanOverlapOfFewLayersHasStudentsInterval) {
+  const ResultsGroup group = circuits_of(random_model(circuits_config(3), 1));
+  const Array overlap = group.values("subspace_overlap").part(0);
+  arma::vec means(3);
+  for (Index l = 0; l < means.size(); ++l) {
+    means[l] = (overlap(l, 0, 1) + overlap(l, 0, 2) + overlap(l, 1, 2)) / 3 /
+               group.scalar("subspace_overlap_null_mean");
+  }
+  // Student's t with 2 degrees of freedom has 97.5 % below 4.30265.
+  const double half_width = 4.30265272974946 * arma::stddev(means) / std::sqrt(3);
+  const Estimate& effect = group.claims[0].effect;
+  EXPECT_NEAR(effect.value, arma::mean(means), test::double_rounding);
+  EXPECT_NEAR(effect.low, effect.value - half_width, 1e-12);
+  EXPECT_NEAR(effect.high, effect.value + half_width, 1e-12);
 }
 
 TEST(CircuitsAnalysis, ClaimsNothingAboutSubspacesOfASingleHead) {

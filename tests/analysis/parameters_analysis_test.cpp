@@ -236,6 +236,23 @@ TEST(ParametersAnalysis, ClaimsNothingAboutBlocksOfASingleHead) {
   EXPECT_EQ(group.variable("block_energy_p").values(0, 0), 1);
 }
 
+// One group of keys and values is one block, of energy 1.
+TEST(ParametersAnalysis, LeavesProjectionsOfOneBlockOutOfTheClaim) {
+  ModelConfig config = parameters_config();
+  config.n_kv_head = 1;
+  const ResultsGroup group = parameters_of(random_model(config, 1));
+  EXPECT_NEAR(group.values("block_energy")(1, 0), 1, test::double_rounding);
+  const Claim& claim = group.claims[3];
+  EXPECT_EQ(claim.verdict, Verdict::does_not_hold);
+  EXPECT_NEAR(claim.effect.value, 0.25, 0.06);
+  EXPECT_LT(claim.effect.high, 0.5);
+  EXPECT_THAT(claim.evidence, HasSubstr(", chance 0.2500, largest 0."));
+  EXPECT_THAT(claim.evidence,
+              HasSubstr(". Keys and values, which all heads share, are one block and left out."));
+  EXPECT_THAT(claim.evidence, HasSubstr(" of 6 matrices lie above chance"));
+  EXPECT_THAT(group.summary, testing::Not(HasSubstr("100 %")));
+}
+
 TEST(ParametersFigures, AreDrawnFromResultsAlone) {
   Results results;
   results.groups.push_back(parameters_of(random_model(parameters_config(), 1)));

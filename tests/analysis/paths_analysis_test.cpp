@@ -30,6 +30,7 @@ using test::TemporaryDirectory;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 const std::string project_data = HEADSCOPE_PROJECT_DIR "/data/";
@@ -359,6 +360,78 @@ TEST(PathsResults, OfNoPairsHaveNoNumbers) {
   EXPECT_THAT(group.summary, HasSubstr("empty: no pairs."));
 }
 
+/// All sentences about the example, whose circuits keep the margins given.
+std::string said_of_example(const std::vector<double>& kept, const AnalysisSettings& settings = {},
+                            const std::function<void(ResultsGroup&)>& change = {}) {
+  Results results;
+  results.groups.push_back(paths_results(example_paths({0.1, -2, 0.5, 0, 0.02, 3, 0, 1}, kept),
+                                         {{"agreement", "", {}, 0, 0}}, EdgeGraph(one_head()),
+                                         settings));
+  if (change) change(results.groups.front());
+  const Description description = paths_presentation().describe(results);
+  std::string said = description.found;
+  for (const Finding& finding : description.findings) {
+    for (const std::string& item : finding.items) said += "\n" + item;
+  }
+  return said;
+}
+
+TEST(PathsReport, SaysHowTheMarginDependsOnTheEdges) {
+  EXPECT_THAT(said_of_example({1, 1, 1.4, 1.92, 2}),
+              HasSubstr(" edges keep 90 % of the margin (2 "));
+  const std::string lower = said_of_example({3, 3, 3, 3, 2}),
+                    alike = said_of_example({2, 2, 2, 2, 2});
+  EXPECT_THAT(lower, HasSubstr("the margin (2 nats, interval 2 to 2) is lower with the edges than "
+                               "without them: all edges together add -1 nats, interval -1 to -1"));
+  EXPECT_THAT(alike, HasSubstr("the margin (2 nats, interval 2 to 2) is not shown to depend on the "
+                               "edges: all edges together add 0 nats, interval 0 to 0"));
+  for (const std::string& said : {lower, alike}) {
+    EXPECT_THAT(said, HasSubstr("No task is shown to have a circuit: the edges are not shown to "
+                                "raise the margin of a task that the model is shown to do."));
+  }
+}
+
+TEST(PathsReport, SaysWhyACircuitIsNotTold) {
+  const auto without_interval = [](const char* name) {
+    return [name](ResultsGroup& group) {
+      const auto variable = std::ranges::find(group.variables, name, &Variable::name);
+      variable->interval->low.values.assign(1, std::nan(""));
+    };
+  };
+  EXPECT_THAT(
+      said_of_example(
+          {1, 1, 1.4, 1.92, 2}, {},
+          [&](ResultsGroup& group) {
+            without_interval("edge_margin")(group);
+            std::ranges::find(group.variables, "circuit_edges_90", &Variable::name)->values(0) =
+                std::nan("");
+          }),
+      HasSubstr("No task is shown to have a circuit: too few pairs are run exactly "
+                "(--paths-pairs) to tell."));
+  AnalysisSettings settings;
+  settings.n_bootstrap = 0;
+  EXPECT_EQ(said_of_example({1, 1, 1.4, 1.92, 2}, settings),
+            "No task is shown to have a circuit: no interval to tell by (--bootstrap is below 20)."
+            "\nagreement: no interval to tell by (--bootstrap is below 20).");
+}
+
+TEST(PathsReport, SaysThatNoEdgeWasAblatedAlone) {
+  AnalysisSettings settings;
+  settings.options<PathsOptions>().n_exact = 0;
+  const std::string said = said_of_example({1, 1, 1.4, 1.92, 2}, settings);
+  EXPECT_THAT(said, HasSubstr("; no edge was ablated alone (--paths-exact)."));
+}
+
+TEST(PathsReport, NamesNoEdgesOfAGivenOrderWithoutACircuit) {
+  const auto given = [](ResultsGroup& group) {
+    group.add({"faithfulness_given", "task step", "1", "of a file's order", "a source"},
+              Array({1, 5}, {0, 0.25, 0.5, 0.75, 1}));
+  };
+  EXPECT_THAT(said_of_example({1, 1, 1.4, 1.92, 2}, {}, given),
+              HasSubstr("in the order of --paths-ordering keep 75 %"));
+  EXPECT_THAT(said_of_example({2, 2, 2, 2, 2}, {}, given), Not(HasSubstr("--paths-ordering")));
+}
+
 TEST(PathsResults, EdgesAreNamedInWords) {
   EXPECT_EQ(edge_text("L0H4", "L3H3.k"), "L0H4 → L3H3 by keys");
   EXPECT_EQ(edge_text("MLP0", "L3H3.q"), "MLP0 → L3H3 by queries");
@@ -511,7 +584,7 @@ TEST(PathsAnalysis, FindsThePlantedCircuitAndNothingElse) {
   }
   EXPECT_THAT(said, HasSubstr("too few pairs are run exactly (--paths-pairs) to tell how many "
                               "edges keep the margin ("));
-  EXPECT_THAT(said, testing::Not(HasSubstr("NaN")));
+  EXPECT_THAT(said, Not(HasSubstr("NaN")));
 }
 
 /// A model's head that attends most to the token before, over documents of random tokens.
@@ -627,8 +700,9 @@ INSTANTIATE_TEST_SUITE_P(Thorough, PathsAgainstNumPy, testing::Values("mean", "z
 /// The claim and p-values on composition of random heads: an edge's composition and its effect are
 /// each a product of its heads' strengths, the effect's those of the composition or others. A
 /// second task, whose effects follow the weights, is one that the model is not shown to do.
-ResultsGroup composition_of_random_heads(std::uint64_t seed, bool related, Index n_kv_head) {
-  ModelConfig config = test::config_of({.n_layer = 3, .n_head = 4});
+ResultsGroup composition_of_random_heads(std::uint64_t seed, bool related, Index n_kv_head,
+                                         Index n_layer = 3) {
+  ModelConfig config = test::config_of({.n_layer = n_layer, .n_head = 4});
   config.n_kv_head = n_kv_head;
   const EdgeGraph graph(config);
   const std::size_t n_unit = graph.n_layer() * graph.n_head();
@@ -724,6 +798,15 @@ TEST(PathsComposition, NamesAndDrawsOnlyTasksThatTheModelIsShownToDo) {
   const std::vector<Figure> figures = paths_figures(results);
   ASSERT_EQ(figures.size(), 1U);
   EXPECT_THAT(std::get<Chart>(figures[0].content).x_labels, testing::ElementsAre("agreement"));
+}
+
+TEST(PathsComposition, CannotBeToldInAModelOfOneLayer) {
+  const ResultsGroup group = composition_of_random_heads(1000, false, 4, 1);
+  EXPECT_EQ(group.claims[0].verdict, Verdict::undecided);
+  EXPECT_EQ(
+      group.claims[0].evidence,
+      "Cannot be told: too few edges lead from a head to a head of a later layer to correlate "
+      "them.");
 }
 
 TEST(PathsAnalysis, EdgesThatLeaveAHeadAddUpToItsFirstOrderEffectInTasks) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "headscope/figure.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 #include "pruning/direct_effects.hpp"
@@ -35,21 +36,29 @@ std::vector<Curves> enough(const Curves& curves) {
   return std::vector<Curves>(least_documents, curves);
 }
 
+ModelConfig pruning_config(std::vector<HeadIndex> pruned_heads = {}) {
+  ModelConfig config = test::config_of({.n_layer = n_layer, .n_head = n_head, .d_vocab = 100});
+  config.pruned_heads = std::move(pruned_heads);
+  return config;
+}
+
 /// The analysis's statistics: each document predicts 10 tokens at a loss of 2 nats, and pruning
 /// adds `documents[d][order][step]` nats a token.
-Statistics rows_of(const std::vector<Curves>& documents) {
+Statistics rows_of(const std::vector<Curves>& documents,
+                   const ModelConfig& config = pruning_config()) {
+  const Index layers = config.n_layer, heads = config.n_head;
   Statistics statistics;
   for (std::size_t d = 0; d < documents.size(); ++d) {
     DocumentStatistics document(statistics, d);
     Array& baseline = document.row("baseline", {2});
     baseline(0) = 20;
     baseline(1) = 10;
-    Array& ablated = document.row("ablated", {n_ablation_row, n_layer, n_head});
+    Array& ablated = document.row("ablated", {n_ablation_row, layers, heads});
     std::fill(ablated.values.begin(), ablated.values.end(), 20);
-    document.row("importance", {n_importance_row, n_layer, n_head});
-    document.row("direct_head", {n_layer, n_head});
-    document.row("direct_part", {n_layer + n_direct_part});
-    document.sum("donor_variance", {n_pruning_head + n_donor_part});
+    document.row("importance", {n_importance_row, layers, heads});
+    document.row("direct_head", {layers, heads});
+    document.row("direct_part", {layers + n_direct_part});
+    document.sum("donor_variance", {layers * heads + n_donor_part});
     document.sum("n_document", {n_document_block})(d % n_document_block) = 1;
     Array& loss = document.sum("loss", {n_document_block, 2});
     loss(d % n_document_block, 0) = 20;
@@ -65,16 +74,10 @@ Statistics rows_of(const std::vector<Curves>& documents) {
   return statistics;
 }
 
-ModelConfig pruning_config() {
-  return test::config_of({.n_layer = n_layer, .n_head = n_head, .d_vocab = 100});
-}
-
 ResultsGroup results_of(const Statistics& statistics,
-                        const std::vector<HeadIndex>& pruned_heads = {}) {
+                        const ModelConfig& config = pruning_config()) {
   AnalysisSettings settings;
   settings.n_bootstrap = 200;
-  ModelConfig config = pruning_config();
-  config.pruned_heads = pruned_heads;
   return pruning_results(statistics, config, settings);
 }
 
@@ -96,6 +99,16 @@ TEST(PrunableClaim, TakesTheBetterOrderAndInterpolatesToTheFirstCostlyStep) {
         group.variable("prunable_share").values(0)}) {
     EXPECT_NEAR(share, 0.302, test::double_rounding);
   }
+}
+
+// Of three heads steps 0.1 to 0.3 remove none, and step 0.4 removes one.
+TEST(PrunableClaim, CountsTheWholeHeadsThatAStepRemoves) {
+  const ModelConfig three = test::config_of({.n_layer = 3, .n_head = 1, .d_vocab = 100});
+  const ResultsGroup group =
+      results_of(rows_of(enough({free_until(3), free_until(3)}), three), three);
+  EXPECT_NEAR(group.claims[0].effect.value, 0.02 / 3, test::double_rounding);
+  EXPECT_EQ(group.claims[0].verdict, Verdict::does_not_hold);
+  EXPECT_NEAR(group.claims[1].effect.value, 0.1 / 3, test::double_rounding);
 }
 
 TEST(PrunableClaim, AllowsOneAndFivePercentOfTheBaseline) {
@@ -207,13 +220,49 @@ TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
     ablated(0, 1, 2) = 30;                // 1 nat a token on all documents
     ablated(0, 0, 1) = d == 0 ? 30 : 20;  // 1 nat a token on one document
     ablated(0, 0, 3) = 10;                // lowers the loss
+    ablated(0, 1, 4) = 20 + 1e-6;         // 1e-7 nats a token, less than float32 rounds 2 nats to
   }
   const ResultsGroup group = results_of(statistics);
   EXPECT_THAT(group.summary, HasSubstr("L1H2 (+1 nats)"));
   EXPECT_THAT(group.summary, HasSubstr(" 9 of 10 heads"));
   EXPECT_EQ(group.variable("n_harmless").values(0), 9);
   EXPECT_EQ(group.variable("n_interval").values(0), 10);
-  EXPECT_THAT(results_of(statistics, {{0, 3}, {1, 0}}).summary, HasSubstr(" 7 of 8 heads"));
+  EXPECT_THAT(results_of(statistics, pruning_config({{0, 3}, {1, 0}})).summary,
+              HasSubstr(" 7 of 8 heads"));
+}
+
+// No head changes the loss, so that importance has nothing to follow.
+TEST(PruningResults, SummaryNamesNoHeadAndNoCorrelationWhereNoLossRises) {
+  Results results;
+  results.groups.push_back(results_of(rows_of(enough({free_until(2), free_until(2)}))));
+  const std::string& summary = results.groups.front().summary;
+  EXPECT_THAT(summary, HasSubstr(" No head's removal raises the loss. 10 of 10 heads"));
+  EXPECT_THAT(summary, Not(HasSubstr("Spearman")));
+  const std::vector<Figure> figures = pruning_figures(results);
+  const auto importance = std::ranges::find(figures, "michel2019_importance", &Figure::name);
+  EXPECT_EQ(std::get<Chart>(importance->content).panels.front().title, "absolute, per example");
+}
+
+// Five heads are pruned: by float32 products they change nothing, by others 1e-7 nats a token. Of
+// the other heads' 0.1 nats a token the others miss 0.001.
+TEST(PruningResults, PrecisionErrorsAreRelativeToHeadsThatAreNotPruned) {
+  Statistics statistics = rows_of(enough({free_until(2), free_until(2)}));
+  const std::vector<Index> sample = precision_sample(n_pruning_head);
+  for (std::uint64_t d = 0; d < least_documents; ++d) {
+    DocumentStatistics document(statistics, d);
+    Array& ablated = document.row("ablated", {n_ablation_row, n_layer, n_head});
+    for (Index head_index = 0; head_index < n_pruning_head; ++head_index) {
+      ablated.values[head_index] = head_index < n_pruning_head / 2 ? 20 + 1e-6 : 21.01;
+    }
+    Array& float32 = document.row("float32", {sample.size()});
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      float32(i) = sample[i] < n_pruning_head / 2 ? 20 : 21;
+    }
+    document.end();
+  }
+  const Array error = results_of(statistics).values("precision_error");
+  EXPECT_NEAR(error(0), 0.01, 1e-12);
+  EXPECT_NEAR(error(1), 0.001 / 0.101, 1e-12);
 }
 
 TEST(PruningResults, SummaryNamesTheLossOfAllDocumentsAndOfThoseAblated) {

@@ -81,6 +81,18 @@ TEST(PruningLines, CountTheHarmlessHeadsAsTheAnalysisDid) {
               HasSubstr("Without intervals the run cannot tell"));
 }
 
+TEST(PruningLines, SayThatNoHeadCostsWhereLossesFall) {
+  ResultsGroup group = pruning(5, 5);
+  for (double& increase : group.variables.front().values.values) increase = -std::abs(increase);
+  const Description part = described(pruning_presentation(), group);
+  EXPECT_EQ(part.found,
+            "No head's removal raises the loss. 5 of 5 heads can each be pruned without "
+            "measurable loss.");
+  EXPECT_EQ(lines(part)["Pruning one head"],
+            "No head's removal raises the loss. Heads that can each be pruned without a measurable "
+            "increase: 5 of 5.");
+}
+
 TEST(PruningLines, RepeatThePrunableShares) {
   ResultsGroup group = pruning(5, 2);
   group.add_dimension(Dimension::numbers("tolerance", {0.01, 0.05}));

@@ -164,6 +164,21 @@ TEST_F(PlantedScores, WithoutEffectDocumentsNoHeadIsReplaced) {
   EXPECT_TRUE(group.has("family_gain"));
 }
 
+TEST_F(PlantedScores, DocumentsCountThoughTheirFirstPieceHasNothingToPredict) {
+  const test::TemporaryDirectory folder;
+  std::string text;
+  for (int d = 0; d < 8; ++d) text += "! Tom saw the cat and the dog.\n\n";
+  test::write_file(folder.file("corpus.txt"), text);
+  const Corpus corpus({folder.file("corpus.txt")}, &planted_.tokenizer,
+                      {.prepend_bos = false, .max_tokens = 6});
+  ASSERT_EQ(corpus.piece(0).tokens.size(), 1u);
+  settings_.options<ScoreModelOptions>() = {.n_query = 16, .n_effect = 2, .features = ""};
+  const ResultsGroup group =
+      test::Passes(analysis_, {planted_.model, &corpus, settings_}).results_of_all().front();
+  EXPECT_EQ(group.scalar("effect_documents"), 2);
+  EXPECT_EQ(group.scalar("joint_documents"), 2);
+}
+
 TEST_F(PlantedScores, StatisticsOfTwoHalvesMergeToTheWhole) {
   const test::PlantedStories few(24);
   settings_.n_bootstrap = 20;

@@ -2,7 +2,9 @@
 
 #include <cmath>
 
-#include "score_model/document_estimates.hpp"
+#include "document_estimates.hpp"
+#include "score_model/effects.hpp"
+#include "score_model/score_results.hpp"
 #include "support/tolerance.hpp"
 
 namespace headscope {
@@ -43,6 +45,34 @@ TEST(DocumentEstimates, OfManyDocumentsAreThoseOfTheBootstrap) {
                      Bootstrap::of_documents(documents, 100, 5).estimates(mean_of(values)).front();
   EXPECT_EQ(estimate.low, expected.low);
   EXPECT_EQ(estimate.high, expected.high);
+}
+
+// On each of 20 documents of 10 tokens, 2 nats each, the mean in place of the first head's z costs
+// 1e-7 nats a token, which is less than float32 rounds 2 nats to, and of the second head's 0.1.
+TEST(ScoreEffects, AreKnownOfHeadsWithAMeasurableEffect) {
+  Statistics statistics;
+  for (std::size_t d = 0; d < least_documents; ++d) {
+    DocumentStatistics document(statistics, d);
+    document.sum(score_effect_documents, {n_document_block})(d) = 1;
+    document.sum(score_effect_tokens, {n_document_block})(d) = 10;
+    document.sum(score_clean_name, {n_document_block})(d) = 20;
+    Array& losses = document.sum(score_loss_name(0), {n_document_block, 2, n_score_loss});
+    for (std::size_t kind = 0; kind < n_score_loss; ++kind) {
+      losses(d, 0, kind) = kind == score_mean ? 20 + 1e-6 : 20;
+      losses(d, 1, kind) = kind == score_mean ? 21 : 20.25;
+    }
+    document.end();
+  }
+  ResultsGroup group;
+  group.name = "score_model";
+  group.add_dimension(
+      Dimension::labels("step", {score_step_names.begin(), score_step_names.end()}));
+  group.add_dimension(Dimension::count("layer", 1));
+  group.add_dimension(Dimension::count("head", 2));
+  add_effects(statistics, {}, group);
+  const Array& explained = group.values("effect_explained");
+  EXPECT_TRUE(std::isnan(explained(0, 0, 0)));
+  EXPECT_NEAR(explained(0, 0, 1), 0.75, test::double_rounding);
 }
 
 }  // namespace

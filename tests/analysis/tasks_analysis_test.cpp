@@ -300,6 +300,15 @@ TEST(TasksResults, AccuracyHasAnIntervalWhereEveryPairIsRight) {
   EXPECT_NEAR(accuracy.low, 24 / (24 + 1.959964 * 1.959964), 1e-6);  // seven digits of 1.96
 }
 
+TEST(TasksResults, WithoutResamplesThereIsNoIntervalToTellBy) {
+  AnalysisSettings settings;
+  settings.n_bootstrap = 0;
+  const ResultsGroup group =
+      tasks_results(example_statistics(std::vector<double>(24, 2), std::vector<double>(24, -1)),
+                    {{"agreement", "", {}, 0, 0}}, example_config(), settings);
+  EXPECT_EQ(needed_text(group, 0), "no interval to tell by (--bootstrap is below 20)");
+}
+
 // Thirteen of 24 right: the interval of accuracy holds one half, though that of the margin is above
 // 0 and both ablations find the head.
 TEST(TasksResults, NoHeadIsNeededOfATaskAtChance) {

@@ -162,7 +162,7 @@ class Comparison(unittest.TestCase):
                 "mean_abs_cosine": residual["mean_abs_cosine"].mean("layer"),
                 "mean_abs_cosine_difference": residual["mean_abs_cosine_difference"].mean("layer"),
                 "disagreement": group["correlation"]["disagreement"].mean("layer"),
-                "qk_rank90_median": group["circuits"]["qk_rank90"].median(),
+                "qk_rank90_median": group["circuits"]["qk_rank90"].where(group["circuits"]["qk_rank90"] > 0).median(),
                 "entropy_median": classified["entropy"].median(),
                 "sink_mean": classified["sink"].mean(),
             }

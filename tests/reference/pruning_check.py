@@ -144,13 +144,14 @@ def ranks(values):
     return np.argsort(np.argsort(values, kind="stable"), kind="stable")
 
 
-def prunable_share(curve, tolerance):
-    """The share of an order's curve where the loss first exceeds that of the whole model by more than the tolerance."""
+def prunable_share(curve, tolerance, n_head_total):
+    """The share of heads removed where an order's loss first exceeds that of the whole model by more than the tolerance."""
     limit = (1 + tolerance) * curve[0]
     over = np.flatnonzero(curve > limit)
     if len(over) == 0:
         return 1.0
-    return np.interp(limit, curve[over[0] - 1 : over[0] + 1], [(over[0] - 1) / 10, over[0] / 10])
+    steps = slice(over[0] - 1, over[0] + 1)
+    return np.interp(limit, curve[steps], (np.arange(11) * n_head_total // 10)[steps] / n_head_total)
 
 
 def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablated):
@@ -176,7 +177,7 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
     sample = spread_sample(len(documents), int(n_sampled), CounterRandom(seed, 1 << 62))
     ablated_sample = [sample[i] for i in spread_sample(len(sample), int(n_ablated), CounterRandom(seed, (1 << 62) + 1))]
     passes = {number: all_passes[number] for number in ablated_sample if all_passes[number]}
-    rest = {number: all_passes[number] for number in sample if all_passes[number] and number not in passes}
+    rest = {number: all_passes[number] for number in sample if number not in ablated_sample}
     compare("n_document_ablated", len(passes), group["n_document_ablated"][()])
     compare("n_document_first_order", len(passes) + len(rest), group["n_document_first_order"][()])
     n = np.array([sum(len(clean.tokens) - 1 for clean in pieces.values()) for pieces in passes.values()])
@@ -320,10 +321,10 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
     for tolerance, name in ((0.01, "1 %"), (0.05, "5 %")):
         at, = (i for i, text in enumerate(texts) if f"within {name} " in text)
         even = np.tensordot(~odd / (n * ~odd).sum(), losses, 1)
-        better = int(prunable_share(even[1], tolerance) > prunable_share(even[0], tolerance))
+        better = int(prunable_share(even[1], tolerance, len(units)) > prunable_share(even[0], tolerance, len(units)))
         left_out = np.tensordot(weights * odd, losses, 1) / (weights @ (n * odd))[:, None, None]
-        shares = [prunable_share(curves[better], tolerance) for curves in left_out]
-        effect = prunable_share(curve[better], tolerance)
+        shares = [prunable_share(curves[better], tolerance, len(units)) for curves in left_out]
+        effect = prunable_share(curve[better], tolerance, len(units))
         found = [claims[column][at] for column in ("effect", "ci_low", "ci_high")]
         compare(f"claim: prunable within {name}", [effect, *interval(np.array(shares), effect, n_resample, seed, 0, 1)], found)
     return report_failures()

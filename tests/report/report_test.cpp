@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "headscope/error.hpp"
 #include "report/html_text.hpp"
 #include "report/inline_svg.hpp"
+#include "report/script_json.hpp"
 #include "support/message_of.hpp"
 #include "support/results_sample.hpp"
 #include "support/temporary_directory.hpp"
@@ -102,6 +104,18 @@ TEST(Report, HasFigureDefinitionSourceAndProvenance) {
   EXPECT_LT(at("| 6 |"), at("| 9a |"));
   EXPECT_LT(at("| 9a |"), at("| 9b |"));
   EXPECT_LT(at("| 9b |"), at("| 2 |"));
+}
+
+TEST(Report, HasNumbersTooSmallForAllDigitsOfFloat64) {
+  EXPECT_EQ(json_number(1.2345e-310, 2).dump(), "1.2e-310");
+  Results results = test::results_sample();
+  const auto pruning = std::ranges::find(results.groups, "pruning", &ResultsGroup::name);
+  const auto saving = std::ranges::find(pruning->variables, "saving", &Variable::name);
+  saving->values.values.front() = 1.2345e-310;
+  const test::TemporaryDirectory folder;
+  const DrawnFigure drawn = write_figure(small_figure(), folder.file("figures"), {"svg"});
+  write_report(results, test::sample_presentations(), {drawn}, folder.file(""));
+  EXPECT_THAT(test::read_file(folder.file("report.html")), HasSubstr("[0.0,1.2345e-310]"));
 }
 
 TEST(Report, AFigureOfNoGroupIsNotLost) {

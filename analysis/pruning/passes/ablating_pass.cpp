@@ -44,8 +44,6 @@ class Effects : public PieceObserver {
     input.ablation.keep_projections(!is_ablated);
     if (is_ablated) {
       direct_effects_.emplace(input.model, input.attribution, tokens_);
-    } else if (piece.index == 0) {
-      statistics.sum("other_n_document", {n_document_block})(block_) = 1;
     }
   }
 
@@ -185,6 +183,10 @@ class AblatingPass : public CorpusPass {
       : input_{{input, donors_of(input)}, attribution, mean_z(earlier, input.model.config)} {}
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override {
+    if (piece.index == 0 && input_.sample.contains(piece.document) &&
+        !input_.ablated.contains(piece.document)) {
+      statistics.sum("other_n_document", {n_document_block})(input_.block_of(piece)) = 1;
+    }
     if (!input_.samples(piece)) return nullptr;
     return std::make_unique<Effects>(input_, piece, statistics);
   }

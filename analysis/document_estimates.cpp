@@ -1,4 +1,4 @@
-#include "score_model/document_estimates.hpp"
+#include "document_estimates.hpp"
 
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
