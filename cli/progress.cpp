@@ -39,10 +39,12 @@ void Progress::clear() {
   std::cerr.flush();
 }
 
-void Progress::begin_passes(double cost, const std::string& state) {
+void Progress::begin_passes(double cost, bool has_saved) {
   cost_ = cost;
   interrupt_.emplace(style_ == Style::quiet);
-  save([] {}, state);
+  if (has_saved) return save([] {}, "the state was saved before");
+  stop_text_ = "nothing was saved yet; the same command begins again";
+  stop_if_asked();
 }
 
 void Progress::save(const std::function<void()>& action, const std::string& state) {

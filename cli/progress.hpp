@@ -32,7 +32,7 @@ class Progress : public RunMonitor {
   /// @param seconds  estimate for what comes after the passes.
   void expect_after_passes(double seconds) { seconds_after_ = seconds; }
 
-  void begin_passes(double cost, const std::string& state) override;
+  void begin_passes(double cost, bool has_saved) override;
   void skip(double cost) override { cost_before_ += cost; }
   void begin_pass(const std::string& name, const std::string& item, std::uint64_t n_item,
                   std::uint64_t n_before) override;

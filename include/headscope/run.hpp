@@ -52,9 +52,9 @@ class RunMonitor {
 
   /// @param name  of work without steps to count: `results of pruning`.
   virtual void phase(const std::string& /*name*/) {}
-  /// @param cost   of all passes, in any unit.
-  /// @param state  what is saved so far: `nothing was saved yet`.
-  virtual void begin_passes(double /*cost*/, const std::string& /*state*/) {}
+  /// @param cost       of all passes, in any unit.
+  /// @param has_saved  whether an earlier process saved some of the run.
+  virtual void begin_passes(double /*cost*/, bool /*has_saved*/) {}
   /// Called for work that an earlier process did.
   virtual void skip(double /*cost*/) {}
   /// @param name      what the pass does: `ablating heads`.

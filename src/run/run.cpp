@@ -169,8 +169,7 @@ std::optional<Results> ShardRun::results(RunMonitor& monitor) {
     }
     double cost = 0;
     for (const Pass& pass : passes) cost += cost_of(files_, pass, trained);
-    monitor.begin_passes(
-        cost, folder_.begun_file(true) ? "the state was saved before" : "nothing was saved yet");
+    monitor.begin_passes(cost, folder_.begun_file(true).has_value());
   };
   std::optional<Results> results =
       go_through(input_, files_.n_shard == 1, monitor, begin,

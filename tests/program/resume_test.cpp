@@ -246,15 +246,16 @@ TEST(Resume, ASignalInsideADocumentIsHeeded) {
   EXPECT_EQ(stopped.exit_status, 128 + SIGINT);
   EXPECT_THAT(stopped.err,
               HasSubstr("headscope: SIGINT: the run stops; a second signal ends it at once\n"));
-  EXPECT_THAT(stopped.err,
-              testing::ContainsRegex(
-                  "headscope: SIGINT: (nothing was saved yet|saved after pass 1); continue "
-                  "with `headscope run "));
+  EXPECT_THAT(
+      stopped.err,
+      testing::ContainsRegex(
+          "headscope: SIGINT: (nothing was saved yet; the same command begins again\n|saved "
+          "after pass 1; continue with `headscope run )"));
 }
 
 TEST(Resume, ASignalAfterTheLastSaveIsHeeded) {
   Progress quiet(true, "headscope run --resume");
-  quiet.begin_passes(1, "nothing was saved yet");
+  quiet.begin_passes(1, false);
   quiet.save([] {}, "saved after pass 4");
   std::raise(SIGTERM);
   EXPECT_EQ(test::message_of<Interrupted>([&] { quiet.end_passes(); }),
