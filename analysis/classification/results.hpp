@@ -13,9 +13,8 @@ namespace headscope {
 /// @param types         of heads.
 /// @param induction     n_sequence x n_layer x n_head, from induction_scores.
 /// @param offset_alone  of test_relations.
-/// @param pruned_heads  heads removed from the model; they get no type and count in no share,
-/// median
-///                      or mean over heads.
+/// @param pruned_heads  heads removed from the model; they get no type and count in no share, no
+///                      median and no mean over heads.
 /// @param permuted      of permuted_scores.
 ResultsGroup classification_results(const HeadTypeList& types, const Statistics& statistics,
                                     const Array& induction,
