@@ -7,6 +7,7 @@
 #include "correlation/sums.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {

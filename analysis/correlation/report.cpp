@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
@@ -28,6 +29,7 @@ Description description(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
   const double trained = group.scalar("mean_abs_cosine_mean");
   Description description;
+  if (std::isnan(trained)) return description;
   if (!group.has("mean_abs_cosine_difference")) {
     description.add("Likeness", trained_text(trained) + ".");
     return description;

@@ -162,6 +162,9 @@ void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGrou
 
 constexpr double low_correlation = 0.3;
 
+/// Said in place of a mean |cosine| that is none.
+constexpr const char* no_two_heads = "The layers have no two heads to compare.";
+
 Claim low_correlation_claim(const Estimate& mean_cosine) {
   Claim claim;
   claim.number = 6;
@@ -171,9 +174,12 @@ Claim low_correlation_claim(const Estimate& mean_cosine) {
       "mean |cosine| of different heads' outputs in residual space, mean over layers";
   claim.effect = mean_cosine;
   claim.verdict = verdict_of(mean_cosine, Side::below, low_correlation);
-  claim.evidence = "The outputs of two heads of the same layer have a mean absolute cosine of " +
-                   number_text(mean_cosine.value, 3) + ". Low means an interval below " +
-                   number_text(low_correlation, 3) + ".";
+  claim.evidence =
+      std::isnan(mean_cosine.value)
+          ? no_two_heads
+          : "The outputs of two heads of the same layer have a mean absolute cosine of " +
+                number_text(mean_cosine.value, 3) + ". Low means an interval below " +
+                number_text(low_correlation, 3) + ".";
   return claim;
 }
 
@@ -217,6 +223,7 @@ void settle_mixing(const Estimate& difference, std::size_t n_control, ResultsGro
 }
 
 std::string summary_text(const ResultsGroup& group, const Estimate& mean_cosine) {
+  if (std::isnan(mean_cosine.value)) return no_two_heads;
   const Array& all = group.values("cosine");
   const Index n_layer = all.shape[1], n_head = all.shape[2];
   double strongest = 0;
@@ -313,10 +320,12 @@ void add_control_comparison(const Statistics& statistics,
   claim.verdict = controls.size() < n_control_per_kind
                       ? Verdict::undecided
                       : verdict_of(difference.mean_abs_cosine_mean, Side::below, 0);
-  claim.evidence = "The mean absolute cosine of the trained model minus the mean of " +
-                   count_text(controls.size(), "untrained model") + " is " +
-                   number_text(difference.mean_abs_cosine_mean.value, 3) +
-                   ". The claim holds when the interval lies below 0.";
+  claim.evidence = std::isnan(claim.effect.value)
+                       ? no_two_heads
+                       : "The mean absolute cosine of the trained model minus the mean of " +
+                             count_text(controls.size(), "untrained model") + " is " +
+                             number_text(claim.effect.value, 3) +
+                             ". The claim holds when the interval lies below 0.";
   group.claims.push_back(std::move(claim));
 }
 

@@ -27,6 +27,8 @@ class FeatureLine {
     if (fields.is_discarded()) refuse("", "a JSON object", json_fault(text));
     if (!fields.is_object()) refuse("", "a JSON object", "other text");
     UserFeature feature;
+    feature.file = path_;
+    feature.line = number_;
     for (const auto& [key, value] : fields.items()) set(key, value, feature);
     if (feature.name.empty()) refuse("name", "a text", "none");
     if (feature.relation.empty() != feature.direction.empty()) {
@@ -164,9 +166,17 @@ std::vector<UserFeature> read_user_features(const std::string& path) {
 PairTest::PairTest(const UserFeature& feature, const Piece& piece,
                    const std::vector<Index>& word_of)
     : feature_(&feature), piece_(&piece), word_of_(&word_of) {
-  for (Index token = 0; token < piece.tokens.size(); ++token) {
-    is_query_.push_back(holds_of(feature.query, piece, token, word_of[token]));
-    is_key_.push_back(holds_of(feature.key, piece, token, word_of[token]));
+  try {
+    for (Index token = 0; token < piece.tokens.size(); ++token) {
+      is_query_.push_back(holds_of(feature.query, piece, token, word_of[token]));
+      is_key_.push_back(holds_of(feature.key, piece, token, word_of[token]));
+    }
+  } catch (const std::runtime_error& error) {
+    throw DataError(
+        feature.file, std::to_string(feature.line),
+        "feature " + fields::quoted(feature.name) +
+            ": expected a regular expression that can be matched with all words, got \"" +
+            error.what() + "\"");
   }
 }
 

@@ -23,6 +23,8 @@ struct TokenCondition {
 /// A feature that is 1 where all its conditions hold, else 0.
 struct UserFeature {
   std::string name;
+  std::string file;      ///< that describes it
+  std::size_t line = 0;  ///< in that file, from 1
   TokenCondition query, key;
   std::optional<std::pair<Index, Index>> offset;  ///< least and most of query - key
   bool same_sentence = false;
@@ -43,6 +45,7 @@ std::vector<UserFeature> read_user_features(const std::string& path);
 class PairTest {
  public:
   /// @param word_of  by token, the number of its word; no_position outside words.
+  /// @throws DataError naming file, line and feature if a form takes too many steps to match.
   PairTest(const UserFeature& feature, const Piece& piece, const std::vector<Index>& word_of);
   /// @param query, key  1 <= key <= query.
   bool holds(Index query, Index key) const;

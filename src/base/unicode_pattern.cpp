@@ -33,7 +33,11 @@ std::optional<std::pair<std::size_t, std::size_t>> UnicodePattern::Search::next(
   const int found = pcre2_match(pattern_.code_.get(), reinterpret_cast<PCRE2_SPTR>(text_.data()),
                                 text_.size(), from, PCRE2_NO_UTF_CHECK, match_data_.get(), nullptr);
   if (found == PCRE2_ERROR_NOMATCH) return std::nullopt;
-  if (found < 0) throw std::runtime_error("PCRE2 error " + std::to_string(found));
+  if (found < 0) {
+    PCRE2_UCHAR message[256];
+    pcre2_get_error_message(found, message, sizeof message);
+    throw std::runtime_error("PCRE2: " + std::string(reinterpret_cast<const char*>(message)));
+  }
   const PCRE2_SIZE* const span = pcre2_get_ovector_pointer(match_data_.get());
   return std::pair<std::size_t, std::size_t>(span[0], span[1]);
 }

@@ -25,6 +25,7 @@ class UnicodePattern {
     /// Both arguments must outlive the search; `text` must be well-formed UTF-8.
     Search(const UnicodePattern& pattern, std::string_view text);
     /// [begin, end) of the next match at or after `from`, in bytes; nothing when there is none.
+    /// @throws std::runtime_error if matching takes more steps than PCRE2 allows.
     std::optional<std::pair<std::size_t, std::size_t>> next(std::size_t from);
 
    private:

@@ -69,6 +69,36 @@ TEST(LowCorrelationClaim, IsSettledByTheWholeIntervalAgainstThreeTenths) {
   EXPECT_EQ(low_correlation_verdict({0.4, 0.25}), Verdict::undecided);
 }
 
+// Two layers of one head each.
+TEST(LowCorrelationClaim, NamesNoCosineWhereLayersHaveOneHead) {
+  Statistics statistics;
+  DocumentStatistics sums(statistics, 0);
+  for (const char* name : {"head_total", "residual_total"}) {
+    std::ranges::fill(sums.sum(name, {n_document_block, 2, 1, 1}).values, 1);
+  }
+  for (const char* name : {"head_cosine", "residual_cosine", "value_total", "overlap"}) {
+    std::ranges::fill(sums.sum(name, {2, 1, 1}).values, 1);
+  }
+  for (const Index layer : {0, 1}) sums.sum(z_product_name(layer), {1})(0) = 1;
+  std::ranges::fill(sums.sum("n_document", {n_document_block}).values, 1);
+  sums.sum("z_sum", {2, 1});
+  sums.sum("n_token", {1})(0) = 1;
+  sums.end();
+  Results results;
+  results.groups.push_back(correlation_results(
+      statistics, test::config_of({.n_layer = 2, .n_head = 1, .d_model = 1}), settings()));
+  ResultsGroup& group = results.groups.front();
+  const std::vector<ControlValues> controls(5, correlation_control_values(statistics));
+  add_control_comparison(statistics, controls, settings(), group);
+  for (const Claim& claim : group.claims) {
+    EXPECT_EQ(claim.verdict, Verdict::undecided);
+    if (claim.number != 6) continue;
+    EXPECT_EQ(claim.evidence, "The layers have no two heads to compare.");
+  }
+  EXPECT_EQ(group.summary, "The layers have no two heads to compare.");
+  EXPECT_TRUE(correlation_presentation().describe(results).findings.empty());
+}
+
 TEST(LowCorrelationClaim, OneDocumentSettlesNothing) {
   EXPECT_EQ(low_correlation_verdict({0.1}), Verdict::undecided);
 }

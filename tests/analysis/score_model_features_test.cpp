@@ -176,6 +176,17 @@ TEST_F(UserFeatures, HoldWhereAllTheirConditionsHold) {
   EXPECT_THAT(keys_of(piece, features, 8, "user_stop"), ElementsAre(4));
 }
 
+TEST_F(UserFeatures, AreRefusedWhereAFormTakesTooManySteps) {
+  Piece piece = cats();
+  piece.words[1].form = std::string(60, 'a') + "b";
+  const FeatureList features =
+      features_of(read("\n{\"name\": \"hard\", \"key\": {\"form\": \"^(a|aa|aaa)+$\"}}"));
+  EXPECT_EQ(test::message_of<DataError>([&] { keys_of(piece, features, 7, "user_hard"); }),
+            path_ +
+                ":2: feature \"hard\": expected a regular expression that can be matched with all "
+                "words, got \"PCRE2: match limit exceeded\"");
+}
+
 TEST_F(UserFeatures, AreRefusedWithLineAndKey) {
   EXPECT_EQ(refusal("\n{\"name\": \"a\", \"kye\": {}}\n"),
             path_ +
