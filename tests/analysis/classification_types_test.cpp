@@ -812,7 +812,7 @@ TEST_F(TypesTest, ClaimSevenHoldsWhereTheWholeIntervalIsAboveHalfTheHeads) {
 TEST_F(TypesTest, ClaimsCountTheHeadsThatTheModelHas) {
   TypesOf margins = margins_of(2, 0);
   leave_out_heads({{0, 3}}, 4, margins.types);
-  const Claim claim = specialisation_claims(margins.types, no_powers(), no_notes())[1];
+  const Claim claim = specialisation_claims(margins.types, full_powers(), no_notes())[1];
   EXPECT_DOUBLE_EQ(claim.effect.value, 2.0 / 3);
   EXPECT_THAT(claim.evidence, testing::StartsWith("2 of 3 heads pass the rule"));
 }
