@@ -6,6 +6,7 @@
 #include "classification/explained/explained.hpp"
 #include "classification/results.hpp"
 #include "report_text.hpp"
+#include "significance.hpp"
 
 namespace headscope {
 namespace {
@@ -57,7 +58,7 @@ std::string explained_text(const ResultsGroup& group) {
          (n_other == 1 ? " is" : " are") + " not.";
 }
 
-/// The heads of largest cost that no label explains. Only costs whose interval lies above 0 count.
+/// The heads of largest cost that no label explains. Only measurable costs count.
 std::string look_next_text(const Results& results) {
   const ResultsGroup& group = results.group("classification");
   if (!group.has("explained_verdict") || !results.has("pruning")) return "";
@@ -65,6 +66,7 @@ std::string look_next_text(const Results& results) {
   if (!pruning.has("loss_increase")) return "";
   const Array& verdicts = group.values("explained_verdict");
   const Variable& cost = pruning.variable("loss_increase");
+  const double baseline = pruning.scalar("loss_baseline");
   const std::size_t n_head = verdicts.shape[2], n_head_total = verdicts.shape[1] * n_head;
   std::vector<std::size_t> heads;
   for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
@@ -74,7 +76,7 @@ std::string look_next_text(const Results& results) {
       const double verdict = verdicts.values[type * n_head_total + head_index];
       is_explained |= static_cast<LabelVerdict>(verdict) == explained;
     }
-    if (!is_explained && estimate.has_interval() && estimate.low > 0) heads.push_back(head_index);
+    if (!is_explained && is_measurable(estimate, baseline)) heads.push_back(head_index);
   }
   if (heads.empty()) return "";
   std::ranges::stable_sort(heads, std::greater(),

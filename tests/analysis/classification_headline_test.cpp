@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "classification/explained/explained.hpp"
 #include "classification/results.hpp"
 #include "headscope/results.hpp"
 
@@ -9,7 +10,7 @@ namespace {
 constexpr double untestable = std::numeric_limits<double>::quiet_NaN();
 
 /// Three heads of one layer: two are positional, one is a copying head.
-std::string said(std::optional<Array> untrained) {
+ResultsGroup three_heads() {
   ResultsGroup group;
   group.name = "classification";
   group.add_dimension(Dimension::count("layer", 1));
@@ -17,6 +18,11 @@ std::string said(std::optional<Array> untrained) {
   group.add_dimension(Dimension::labels("head_type", {"positional", "copying"}));
   group.add(Declaration::flag("type", "head_type layer head", {"no", "yes"}, "Types"),
             Array({2, 1, 3}, {1, 1, 0, 0, 0, 1}));
+  return group;
+}
+
+std::string said(std::optional<Array> untrained) {
+  ResultsGroup group = three_heads();
   if (untrained) {
     group.add_dimension(Dimension::count("control", untrained->shape[0]));
     group.add({"control_type_heads", "control head_type", "count", "Untrained heads"},
@@ -25,6 +31,30 @@ std::string said(std::optional<Array> untrained) {
   Results results;
   results.groups.push_back(std::move(group));
   return classification_headline(results).attend_by;
+}
+
+TEST(ClassificationHeadline, LooksNextAtHeadsOfMeasurableCostThatNoLabelExplains) {
+  Results results;
+  results.groups.push_back(three_heads());
+  results.groups.front().add(
+      Declaration::flag("explained_verdict", "head_type layer head",
+                        {"not measured", "unexplained", "explained"}, "Verdicts"),
+      Array({2, 1, 3},
+            {explained, unexplained, not_measured, not_measured, not_measured, not_measured}));
+  ResultsGroup pruning;
+  pruning.name = "pruning";
+  pruning.add_dimension(Dimension::labels("ablation", {"zero"}));
+  pruning.add_dimension(Dimension::count("layer", 1));
+  pruning.add_dimension(Dimension::count("head", 3));
+  pruning.add({"loss_baseline", "", "nats", "Loss"}, 8);
+  pruning.add({"loss_increase", "ablation layer head", "nats", "Increase"},
+              std::vector<Estimate>{{0.5, 0.4, 0.6}, {0.1, 0.05, 0.2}, {1e-9, 1e-10, 2e-9}});
+  results.groups.push_back(std::move(pruning));
+  const std::string text = classification_headline(results).look_next;
+  EXPECT_TRUE(text.starts_with("Look next at L0H1")) << text;
+  EXPECT_EQ(text.find("L0H0"), text.npos) << text;
+  EXPECT_EQ(text.find("L0H2"), text.npos)
+      << "its cost is within the rounding of the loss: " << text;
 }
 
 TEST(ClassificationHeadline, NamesAllTypesWithoutUntrainedModels) {
