@@ -47,7 +47,7 @@ TEST(ClassificationHeadline, LooksNextAtHeadsOfMeasurableCostThatNoLabelExplains
   pruning.add_dimension(Dimension::count("layer", 1));
   pruning.add_dimension(Dimension::count("head", 3));
   pruning.add({"loss_baseline", "", "nats", "Loss"}, 8);
-  pruning.add({"loss_increase", "ablation layer head", "nats", "Increase"},
+  pruning.add({"loss_increase", "ablation layer head", "nats", "Increase", "source", "documents"},
               std::vector<Estimate>{{0.5, 0.4, 0.6}, {0.1, 0.05, 0.2}, {1e-9, 1e-10, 2e-9}});
   results.groups.push_back(std::move(pruning));
   const std::string text = classification_headline(results).look_next;
