@@ -71,10 +71,11 @@ void add_effects(const Statistics& statistics, const AnalysisSettings& settings,
   std::vector<Estimate> increase(n_head_total), control(n_head_total), above(n_head_total);
   std::vector<Estimate> explained(n_score_step * n_head_total);
   std::vector<bool> has_effect(n_head_total);
+  const double clean_loss = sums.clean_loss();
   for (std::size_t head = 0; head < n_head_total; ++head) {
     const Estimate* const of_head = &all[head * EffectSums::n_value];
     increase[head] = of_head[0];
-    has_effect[head] = is_measurable(of_head[0], sums.clean_loss());
+    has_effect[head] = is_measurable(of_head[0], clean_loss);
     if (!has_effect[head]) continue;
     for (std::size_t step = 0; step < n_score_step; ++step) {
       explained[step * n_head_total + head] = of_head[1 + step];

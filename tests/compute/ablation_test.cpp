@@ -378,9 +378,14 @@ TEST(HeadAblation, HoldsWhereTheCleanModelIsCertain) {
   config.n_layer = 1;
   config.d_vocab = 3;
   Model model = test::random_weights(config, 7);
-  model.ln_f_gain *= 60;
-  expect_increases_of_double_precision(model, test::Normal(5).tokens(60, config.d_vocab),
-                                       increase_tolerance);
+  const Vector gain = model.ln_f_gain;
+  for (const float times : {60.0F, 120.0F}) {
+    model.ln_f_gain = times * gain;
+    for (const std::uint64_t seed : {5, 6}) {
+      expect_increases_of_double_precision(model, test::Normal(seed).tokens(60, config.d_vocab),
+                                           increase_tolerance);
+    }
+  }
 }
 
 // A constant added to all logits changes no loss. The change common to all logits is some ten times
