@@ -60,6 +60,13 @@ std::string head_list(const std::vector<Index>& head_indices, std::size_t n_head
                 [&](Index head_index) { return head_text(head_index, n_head); });
 }
 
+std::string no_interval_text(double n_unit, const std::string& units) {
+  return n_unit < static_cast<double>(least_documents)
+             ? "too few " + units + " to tell (" + number_text(n_unit, 0) + ")"
+             : "no interval to tell by (--bootstrap is below " + std::to_string(least_resamples) +
+                   ")";
+}
+
 std::string task_name(const ResultsGroup& group, std::size_t task) {
   return spaced(group.labels("task").at(task));
 }

@@ -44,6 +44,10 @@ std::string head_text(std::size_t head_index, std::size_t n_head);
 /// `L0H1, L2H3`.
 std::string head_list(const std::vector<Index>& head_indices, std::size_t n_head);
 
+/// Why means over `n_unit` units have no interval: `too few pairs to tell (12)`.
+/// @param units  their name, e.g. `pairs`.
+std::string no_interval_text(double n_unit, const std::string& units);
+
 /// The name of a task, along the group's dimension `task`, in words.
 std::string task_name(const ResultsGroup& group, std::size_t task);
 

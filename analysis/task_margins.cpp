@@ -26,13 +26,6 @@ bool TaskMeans::can_do() const {
   return accuracy.has_interval() && accuracy.low > 0.5 && margin.low > 0;
 }
 
-std::string no_interval_text(double n_pair) {
-  return n_pair < static_cast<double>(least_documents)
-             ? "too few pairs to tell"
-             : "no interval to tell by (--bootstrap is below " + std::to_string(least_resamples) +
-                   ")";
-}
-
 TaskMeans task_means(const Statistics& statistics, std::size_t task,
                      const AnalysisSettings& settings) {
   const MarginSums names(task);

@@ -43,9 +43,6 @@ struct TaskMeans {
   bool can_do() const;
 };
 
-/// Why the means of a task of so many pairs have no interval: `too few pairs to tell`.
-std::string no_interval_text(double n_pair);
-
 TaskMeans task_means(const Statistics& statistics, std::size_t task,
                      const AnalysisSettings& settings);
 

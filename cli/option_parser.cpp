@@ -5,7 +5,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "base/nearest_name.hpp"
@@ -67,7 +66,9 @@ std::string text_of_options(const std::string& path) {
   if (!path.starts_with("/dev/")) return read_file(path);
   std::ifstream stream(path);
   if (!stream) throw cannot_open(path);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  std::string text;
+  read_blocks(stream, path, [&](std::string_view block) { text += block; });
+  return text;
 }
 
 void read_config_file(const std::string& path, const po::options_description& description,

@@ -7,7 +7,6 @@
 #include "paths/results.hpp"
 #include "paths/sums.hpp"
 #include "report_text.hpp"
-#include "task_margins.hpp"
 
 namespace headscope {
 namespace {
@@ -87,7 +86,7 @@ std::string task_line(const ResultsGroup& group, std::size_t task) {
   const double n_pair = group.values("n_pair")(task);
   if (n_pair == 0) return name + ": no pairs.";
   if (!group.variable("accuracy").estimate(task).has_interval()) {
-    return name + ": " + no_interval_text(n_pair) + ".";
+    return name + ": " + no_interval_text(n_pair, "pairs") + ".";
   }
   if (group.values("can_do")(task) == 0) {
     return name + ": the model is not shown to do it with " +
@@ -169,7 +168,7 @@ std::string not_done_text(const ResultsGroup& group) {
       return "the model is not shown to do any of the tasks";
     }
   }
-  return no_interval_text(std::ranges::max(group.values("n_pair").values));
+  return no_interval_text(std::ranges::max(group.values("n_pair").values), "pairs");
 }
 
 std::string paths_summary(const ResultsGroup& group) {

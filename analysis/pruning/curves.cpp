@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/number_text.hpp"
+#include "pruning/orders.hpp"
 #include "pruning/results.hpp"
 
 namespace headscope {
@@ -45,23 +46,24 @@ void add_curves(const DocumentRows& rows, ResultsGroup& group) {
 
 /// The share of heads up to which the loss stays at most (1 + tolerance) times the whole model's,
 /// interpolated between the steps of the curve of an order.
-double prunable_share(const Array& means, std::size_t order, double tolerance, Index n_head_total) {
+/// NaN for a model that has lost all its heads.
+double prunable_share(const Array& means, std::size_t order, double tolerance, Index n_head) {
+  if (n_head == 0) return std::nan("");
   const double limit = (1 + tolerance) * means(0, order, 0);
   std::size_t step = 1;
   while (step < n_curve_step && means(0, order, step) <= limit) ++step;
   if (step == n_curve_step) return 1;
   const double before = means(0, order, step - 1);
-  return std::lerp(pruned_share_at(step - 1, n_head_total), pruned_share_at(step, n_head_total),
+  return std::lerp(pruned_share_at(step - 1, n_head), pruned_share_at(step, n_head),
                    (limit - before) / (means(0, order, step) - before));
 }
 
 constexpr std::array<double, 2> tolerances{0.01, 0.05};
 
-void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settings,
-                        ResultsGroup& group) {
-  const Index n_head_total = group.dimension("layer").size() * group.dimension("head").size();
+void add_prunable_share(const DocumentRows& rows, const ModelConfig& config,
+                        const AnalysisSettings& settings, ResultsGroup& group) {
   const auto share_of = [&](const Array& means, std::size_t order, std::size_t tolerance) {
-    return prunable_share(means, order, tolerances[tolerance], n_head_total);
+    return prunable_share(means, order, tolerances[tolerance], heads_left(config).size());
   };
   // Of ablation and importance the order under which more heads can go on even documents.
   const Array even = curve_means(rows, every_document_once(rows), false);
@@ -109,10 +111,10 @@ Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
 
 }  // namespace
 
-void add_pruning_curves(const DocumentRows& rows, const AnalysisSettings& settings,
-                        ResultsGroup& group) {
+void add_pruning_curves(const DocumentRows& rows, const ModelConfig& config,
+                        const AnalysisSettings& settings, ResultsGroup& group) {
   add_curves(rows, group);
-  add_prunable_share(rows, settings, group);
+  add_prunable_share(rows, config, settings, group);
   for (std::size_t i = 0; i < tolerances.size(); ++i) {
     group.claims.push_back(prunable_claim(group, i));
   }

@@ -6,7 +6,8 @@
 namespace headscope {
 
 /// Adds the pruning curves, the share of heads that can go by tolerance, and a claim about each.
-void add_pruning_curves(const DocumentRows& rows, const AnalysisSettings& settings,
-                        ResultsGroup& group);
+/// Heads that the model has lost are left out.
+void add_pruning_curves(const DocumentRows& rows, const ModelConfig& config,
+                        const AnalysisSettings& settings, ResultsGroup& group);
 
 }  // namespace headscope

@@ -4,6 +4,7 @@
 #include "base/number_text.hpp"
 #include "head_figures.hpp"
 #include "headscope/figure.hpp"
+#include "headscope/head_types.hpp"
 #include "pruning/results.hpp"
 #include "report_text.hpp"
 
@@ -69,14 +70,15 @@ Figure all_but_one_figure(const ResultsGroup& group) {
           .content = std::move(map)};
 }
 
-/// @param to  the largest share of heads pruned.
-ChartPanel curve_panel(const ResultsGroup& group, const std::string& title, double to) {
+/// @param n_head  heads that the model has not lost.
+/// @param to      the largest share of heads pruned.
+ChartPanel curve_panel(const ResultsGroup& group, Index n_head, const std::string& title,
+                       double to) {
   const Array& curve = group.values("curve");
   const std::vector<std::string>& orders = group.labels("order");
-  const Index n_head_total = group.dimension("layer").size() * group.dimension("head").size();
   std::vector<double> shares;
   for (std::size_t step = 0; step < n_curve_step; ++step) {
-    shares.push_back(pruned_share_at(step, n_head_total));
+    shares.push_back(pruned_share_at(step, n_head));
   }
   std::erase_if(shares, [&](double share) { return share > to + 1e-9; });
   const std::vector<double>& deviation = group.values("curve_random_std").values;
@@ -99,7 +101,11 @@ ChartPanel curve_panel(const ResultsGroup& group, const std::string& title, doub
   return panel;
 }
 
-Figure curve_figure(const ResultsGroup& group) {
+Figure curve_figure(const Results& results) {
+  const ResultsGroup& group = results.group("pruning");
+  const auto n_head = static_cast<Index>(std::ranges::count(
+      removed_heads(results, {group.dimension("layer").size(), group.dimension("head").size()}),
+      false));
   return {.name = "michel2019_curve",
           .group = group.name,
           .title = "Loss as heads are pruned",
@@ -110,8 +116,8 @@ Figure curve_figure(const ResultsGroup& group) {
               "model's loss). Even-numbered documents make the orders; odd-numbered documents "
               "measure the loss. The right panel enlarges the beginning of the left panel.",
           .source = michel,
-          .content = Chart{.panels = {curve_panel(group, "all heads", 1),
-                                      curve_panel(group, "the first 20 %, enlarged", 0.2)},
+          .content = Chart{.panels = {curve_panel(group, n_head, "all heads", 1),
+                                      curve_panel(group, n_head, "the first 20 %, enlarged", 0.2)},
                            .x_title = "share of heads pruned",
                            .y_title = "loss (nats per token)",
                            .separate_ranges = true}};
@@ -167,7 +173,7 @@ std::vector<Figure> pruning_figures(const Results& results) {
   const ResultsGroup& group = results.group("pruning");
   std::vector<Figure> figures{ablation_figure(group), all_but_one_figure(group),
                               importance_figure(group)};
-  if (group.has("curve")) figures.push_back(curve_figure(group));
+  if (group.has("curve")) figures.push_back(curve_figure(results));
   return figures;
 }
 

@@ -153,7 +153,7 @@ void add_precision_error(const Statistics& statistics, const DocumentRows& rows,
             std::vector{arma::median(arma::vec(relative)), worst / arma::median(arma::vec(sizes))});
 }
 
-void add_importance(const DocumentRows& rows, ResultsGroup& group) {
+void add_importance(const DocumentRows& rows, const ModelConfig& config, ResultsGroup& group) {
   const Array importance = mean_importance(rows, every_document_once(rows));
   Array normalized(importance.shape);
   for (std::size_t variant = 0; variant < n_importance; ++variant) {
@@ -161,10 +161,15 @@ void add_importance(const DocumentRows& rows, ResultsGroup& group) {
   }
   group.add(pruning_variables()["importance"], importance);
   group.add(pruning_variables()["importance_normalized"], normalized);
-  const Array zero = group.values("loss_increase").part(0);
+  const auto of_heads_left = [left = heads_left(config)](const Array& by_head) {
+    std::vector<double> values;
+    for (const Index head_index : left) values.push_back(by_head.values[head_index]);
+    return values;
+  };
+  const std::vector<double> zero = of_heads_left(group.values("loss_increase").part(0));
   std::vector<double> correlation;
   for (std::size_t variant = 0; variant < n_importance; ++variant) {
-    correlation.push_back(spearman(importance.part(variant).values, zero.values));
+    correlation.push_back(spearman(of_heads_left(importance.part(variant)), zero));
   }
   group.add(pruning_variables()["first_order_correlation"], correlation.back());
   group.add(pruning_variables()["importance_correlation"], correlation);
@@ -292,6 +297,11 @@ std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
     orders.push_back(
         permutation(config.n_layer * config.n_head, CounterRandom(CounterRandom(seed).value(i))));
   }
+  for (std::vector<Index>& order : orders) {
+    std::erase_if(order, [left = heads_left(config)](Index head_index) {
+      return !std::ranges::binary_search(left, head_index);
+    });
+  }
   return orders;
 }
 
@@ -324,10 +334,10 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
   add_donor_error(statistics, rows, config, group);
   add_corpus_half_widths(rows, settings, group);
   add_precision_error(statistics, rows, group);
-  add_importance(rows, group);
+  add_importance(rows, config, group);
   add_direct_effects(rows, config, settings, group);
   if (!rows.curve.empty()) {
-    add_pruning_curves(rows, settings, group);
+    add_pruning_curves(rows, config, settings, group);
   }
   group.summary = summary_text(group, rows);
   doubt_a_loss_above_chance(config, group);

@@ -35,17 +35,18 @@ inline std::vector<Index> precision_sample(Index n_head_total) {
   return head_indices;
 }
 
-/// Heads removed at a curve step: floor(step / 10 * n_head_total).
-inline Index n_pruned_at(std::size_t step, Index n_head_total) {
-  return step * n_head_total / (n_curve_step - 1);
+/// Heads set to zero at a curve step: floor(step / 10 * n_head).
+/// @param n_head  heads that the model has not lost.
+inline Index n_pruned_at(std::size_t step, Index n_head) {
+  return step * n_head / (n_curve_step - 1);
 }
 
 /// What is said where the largest loss increase is not above 0.
 inline constexpr const char* no_head_costs = "No head's removal raises the loss.";
 
-/// Share of heads removed at a curve step: n_pruned_at / n_head_total.
-inline double pruned_share_at(std::size_t step, Index n_head_total) {
-  return static_cast<double>(n_pruned_at(step, n_head_total)) / static_cast<double>(n_head_total);
+/// Share of heads set to zero at a curve step: n_pruned_at / n_head.
+inline double pruned_share_at(std::size_t step, Index n_head) {
+  return static_cast<double>(n_pruned_at(step, n_head)) / static_cast<double>(n_head);
 }
 
 /// The orders of the pruning curves: by zero ablation, by importance, and random orders.

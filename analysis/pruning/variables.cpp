@@ -15,9 +15,8 @@ const std::string direct_effect =
 const std::string curve_orders =
     "; orders: ascending loss increase by zero ablation (ablation), ascending layer-normalized "
     "per_example importance (importance), or random, mean of 5 seeded orders (random); step is the "
-    "share of heads set to zero, rounded down to whole heads; even-numbered documents make the "
-    "orders, odd-numbered documents "
-    "measure the loss";
+    "share of heads set to zero, removed ones left out, rounded down to whole heads; even-numbered "
+    "documents make the orders, odd-numbered documents measure the loss";
 
 }  // namespace
 
@@ -84,11 +83,13 @@ const VariableTable& pruning_variables() {
        "importance, each layer's vector divided by its L2 norm",
        "Molchanov et al. 2017; Michel et al. 2019"},
       {"first_order_correlation", "", "1",
-       "Spearman's rank correlation over heads between signed importance and the loss increase of "
+       "Spearman's rank correlation over heads, removed ones left out, between signed importance "
+       "and the loss increase of "
        "zero ablation",
        michel_2019},
       {"importance_correlation", "variant", "1",
-       "Spearman's rank correlation over heads between importance and the loss increase of zero "
+       "Spearman's rank correlation over heads, removed ones left out, between importance and the "
+       "loss increase of zero "
        "ablation",
        michel_2019},
       {"direct_effect", "layer head", "logits", direct_effect + "of the head's output", elhage_2021,
@@ -110,7 +111,8 @@ const VariableTable& pruning_variables() {
       {"curve_accuracy", "order step", "1",
        "share of tokens predicted as most probable" + curve_orders, michel_2019},
       {"prunable_share", "tolerance", "1",
-       "largest share of heads that can be set to zero while the loss stays within (1 + tolerance) "
+       "largest share of heads, removed ones left out, that can be set to zero while the loss "
+       "stays within (1 + tolerance) "
        "times the loss of the whole model; interpolated between the steps of curve, by the share "
        "of whole heads removed at each; uses the order, ablation or importance, that is better on "
        "even-numbered documents",

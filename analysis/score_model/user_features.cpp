@@ -158,6 +158,7 @@ std::vector<UserFeature> read_user_features(const std::string& path) {
                   fields::quoted(features.back().name));
     }
   }
+  check_was_read(file, path);
   if (features.empty())
     throw DataError(path, "", "expected features, a line of JSON each, got none");
   return features;

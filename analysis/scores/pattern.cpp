@@ -65,6 +65,15 @@ Ratio attention_distance(const Matrix& pattern) {
   return distance;
 }
 
+Ratio even_attention_distance(const Matrix& pattern) {
+  Ratio distance;
+  for (Index q = 2; q < pattern.n_cols; ++q) {
+    const double mass = arma::accu(arma::conv_to<arma::vec>::from(pattern.col(q).subvec(1, q)));
+    distance += {mass * static_cast<double>(q - 1) / 2, mass};
+  }
+  return distance;
+}
+
 Ratio uniform_attention_distance(Index n_token) {
   Ratio distance;
   for (Index q = 2; q < n_token; ++q) distance += {static_cast<double>(q - 1) / 2, 1};

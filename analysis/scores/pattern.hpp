@@ -43,6 +43,10 @@ Ratio attention_confidence(const Matrix& pattern);
 /// Source: Vig & Belinkov 2019.
 Ratio attention_distance(const Matrix& pattern);
 
+/// attention_distance of a head that gives keys 1 .. q as much attention as this one, query by
+/// query, and spreads it evenly; tokens.
+Ratio even_attention_distance(const Matrix& pattern);
+
 /// attention_distance of a head that spreads evenly over the keys 1 .. q.
 Ratio uniform_attention_distance(Index n_token);
 

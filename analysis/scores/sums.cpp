@@ -18,6 +18,10 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
      "Voita et al. 2019"},
     {"distance", "Attention-weighted distance to the key, sum A (q - k) / sum A, sink excluded",
      "tokens", "Vig & Belinkov 2019"},
+    {"distance_even",
+     "distance of a head that gives keys other than the sink as much attention as this head, query "
+     "by query, and spreads it evenly",
+     "tokens", headscope_definition},
     {"variability",
      "sum |A - mean A| / (2 sum A) over the first 10 positions, sink excluded; mean A is the mean "
      "attention over documents (over pieces, for documents that are cut)",

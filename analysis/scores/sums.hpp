@@ -22,6 +22,7 @@ enum class HeadScore {
   entropy,
   confidence,
   distance,
+  distance_even,
   variability,
   previous_token,
   delimiter,
@@ -36,7 +37,7 @@ enum class HeadScore {
   suppression_effect,
   suppression_effect_null,
 };
-inline constexpr std::size_t n_head_score = 17;
+inline constexpr std::size_t n_head_score = 18;
 
 /// A score as described in the results file; `name` is also the name of its sum.
 struct ScoreInfo {

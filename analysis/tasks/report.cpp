@@ -138,7 +138,8 @@ double total(const ResultsGroup& group, const char* variable) {
 std::string needed_text(const ResultsGroup& group, std::size_t task) {
   const double n_pair = group.values("n_pair")(task);
   if (n_pair == 0) return "no pair";
-  if (!group.variable("accuracy").estimate(task).has_interval()) return no_interval_text(n_pair);
+  if (!group.variable("accuracy").estimate(task).has_interval())
+    return no_interval_text(n_pair, "pairs");
   if (group.values("has_margin")(task) == 0) {
     return "the model is not shown to do this task with " +
            count_text(static_cast<std::size_t>(n_pair), "pair");

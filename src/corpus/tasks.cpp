@@ -156,7 +156,7 @@ void read_task_file(const std::string& path, const Tokenizer& tokenizer, const T
       task.pairs.push_back(std::move(pair));
     }
   }
-  if (!file.eof()) throw DataError(path, "", "cannot be read");
+  check_was_read(file, path);
   if (n_pair == 0) throw DataError(path, "", "expected a pair a line, got none");
 }
 

@@ -52,9 +52,18 @@ std::ifstream open_to_read(const std::string& path) {
   return stream;
 }
 
+void check_was_read(const std::istream& stream, const std::string& path) {
+  if (stream.bad()) throw DataError(path, "", "cannot be read");
+}
+
 void read_blocks(const std::string& path, const std::function<void(std::string_view)>& take,
                  std::uintmax_t n_byte) {
   std::ifstream stream = open_to_read(path);
+  read_blocks(stream, path, take, n_byte);
+}
+
+void read_blocks(std::istream& stream, const std::string& path,
+                 const std::function<void(std::string_view)>& take, std::uintmax_t n_byte) {
   std::vector<char> block(std::size_t{1} << 16);
   while (stream && n_byte > 0) {
     stream.read(block.data(),
@@ -63,7 +72,7 @@ void read_blocks(const std::string& path, const std::function<void(std::string_v
     take({block.data(), count});
     n_byte -= count;
   }
-  if (stream.bad()) throw DataError(path, "", "cannot be read");
+  check_was_read(stream, path);
 }
 
 std::string read_file(const std::string& path) {

@@ -18,9 +18,17 @@ DataError cannot_open(const std::string& path);
 /// or is a Git LFS pointer, which stands for a file that was not downloaded.
 std::ifstream open_to_read(const std::string& path);
 
-/// Calls `take` with a file's bytes, or its first `n_byte`, block by block.
+/// @throws DataError if reading the stream has failed, which std::getline takes for its end.
+/// @param path  that the error names.
+void check_was_read(const std::istream& stream, const std::string& path);
+
+/// Calls `take` with the bytes of a file, or the first `n_byte` of them, block by block.
 /// @throws DataError if it cannot be opened or read.
 void read_blocks(const std::string& path, const std::function<void(std::string_view)>& take,
+                 std::uintmax_t n_byte = std::numeric_limits<std::uintmax_t>::max());
+/// The same of what is left of a stream.
+void read_blocks(std::istream& stream, const std::string& path,
+                 const std::function<void(std::string_view)>& take,
                  std::uintmax_t n_byte = std::numeric_limits<std::uintmax_t>::max());
 
 /// All bytes of a file. @throws DataError if it cannot be opened or read.

@@ -117,10 +117,6 @@ bool begins_as_utf16(std::string_view text) {
   return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
 }
 
-void check_was_read(const std::istream& text, const std::string& path) {
-  if (text.bad()) throw DataError(path, "", "cannot be read");
-}
-
 /// Whether lines end with CR alone: there is a CR, and no LF.
 bool ends_lines_with_cr(std::istream& text, const std::string& path) {
   bool any_cr = false, first = true;
@@ -137,15 +133,6 @@ bool ends_lines_with_cr(std::istream& text, const std::string& path) {
   }
   check_was_read(text, path);
   return any_cr;
-}
-
-void for_each_block(std::istream& text, const std::string& path,
-                    const std::function<void(std::string_view)>& take) {
-  std::array<char, std::size_t{1} << 16> block;
-  while (text.read(block.data(), block.size()) || text.gcount() > 0) {
-    take({block.data(), static_cast<std::size_t>(text.gcount())});
-  }
-  check_was_read(text, path);
 }
 
 }  // namespace
@@ -178,7 +165,7 @@ TextFile::TextFile(const std::string& path, const std::string& encoding) : path_
   if (ends_lines_with_cr(*open(), path)) {
     auto with_lf = std::make_unique<TemporaryFile>();
     with_lf->unlink();
-    for_each_block(*open(), path, [&](std::string_view block) {
+    read_blocks(*open(), path, [&](std::string_view block) {
       std::string lines(block);
       std::ranges::replace(lines, '\r', '\n');
       with_lf->append(lines);

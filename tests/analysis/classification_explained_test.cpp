@@ -102,8 +102,8 @@ TEST(InductionExamples, NeverSeekTheQuery) {
   EXPECT_THAT(cases[1].targets, ElementsAre(2));
 }
 
-TEST(AddExplained, SaysThatFewDocumentsGiveNoInterval) {
-  const auto explained_by = [](Index n_document) {
+TEST(AddExplained, SaysWhyThereIsNoInterval) {
+  const auto explained_by = [](Index n_document, const AnalysisSettings& settings) {
     const HeadTypeList types{sink_type()};
     Statistics statistics;
     for (std::uint64_t number = 0; number < n_document; ++number) {
@@ -121,14 +121,19 @@ TEST(AddExplained, SaysThatFewDocumentsGiveNoInterval) {
     group.add_dimension(Dimension::labels("head_type", {"sink"}));
     group.add({"type", "head_type layer head", "1", "x"}, Array({1, 1, 1}, 1));
     group.add({"primary", "layer head", "1", "x"}, Array({1, 1}, 1));
-    add_explained(types, statistics, {}, group);
+    add_explained(types, statistics, settings, group);
     return group;
   };
-  const ResultsGroup few = explained_by(19), enough = explained_by(20);
-  EXPECT_EQ(few.texts("explained_text")[0], "not measured: 19 documents give no interval");
+  AnalysisSettings unresampled;
+  unresampled.n_bootstrap = 0;
+  const ResultsGroup few = explained_by(19, {}), enough = explained_by(20, {}),
+                     no_resamples = explained_by(20, unresampled);
+  EXPECT_EQ(few.texts("explained_text")[0], "not measured: too few documents to tell (19)");
   EXPECT_EQ(explained_line(few),
-            "Without intervals the run cannot tell whether labels explain effects: 19 documents "
-            "give no interval.");
+            "Without intervals the run cannot tell whether labels explain effects: too few "
+            "documents to tell (19).");
+  EXPECT_EQ(no_resamples.texts("explained_text")[0],
+            "not measured: no interval to tell by (--bootstrap is below 20)");
   EXPECT_EQ(enough.values("explained_verdict").values[0], unexplained);
   EXPECT_THAT(explained_line(enough), testing::StartsWith("1 label names a place"));
 }

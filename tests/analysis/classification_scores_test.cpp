@@ -36,6 +36,25 @@ TEST(PatternScores, DistanceLeavesTheSinkOut) {
   EXPECT_DOUBLE_EQ(distance.denominator, 0.5 + 0.75 + 1);
 }
 
+TEST(PatternScores, EvenDistanceKeepsTheAttentionThatQueriesGiveToOtherKeysThanTheSink) {
+  Matrix even(6, 6, arma::fill::zeros);
+  double moment = 0, mass = 0;
+  for (Index q = 2; q < 6; ++q) {
+    const float left = 0.1f * static_cast<float>(q);
+    even(0, q) = 1 - left;
+    even.col(q).subvec(1, q).fill(left / static_cast<float>(q));
+    moment += 0.1 * static_cast<double>(q * (q - 1)) / 2;
+    mass += 0.1 * static_cast<double>(q);
+  }
+  EXPECT_NEAR(even_attention_distance(even).value(), moment / mass, 1e-6);
+  EXPECT_NEAR(attention_distance(even).value(), moment / mass, 1e-6);
+  EXPECT_GT(even_attention_distance(even).value(), uniform_attention_distance(6).value() + 0.1);
+  const Ratio of_example = even_attention_distance(example_pattern());
+  EXPECT_DOUBLE_EQ(of_example.numerator, 0.5 * 0.5 + 0.75 * 1 + 1 * 1.5);
+  EXPECT_DOUBLE_EQ(of_example.denominator, 0.5 + 0.75 + 1);
+  EXPECT_TRUE(std::isnan(even_attention_distance(Matrix(2, 2, arma::fill::ones)).value()));
+}
+
 TEST(PatternScores, UniformAndFurthestDistanceAreThoseOfSuchPatterns) {
   Matrix uniform(6, 6, arma::fill::zeros);
   Matrix furthest(6, 6, arma::fill::zeros);

@@ -474,6 +474,8 @@ TEST_F(TypesTest, LongRangeIsAQuarterOfTheWayToTheFurthestWithItsIntervalAboveUn
     set(Baseline::distance_furthest, block, 900, 100);
     set(HeadScore::distance, block, 0, 599, 100);
     set(HeadScore::distance, block, 1, 600, 100);
+    for (const Index head_index : {0, 1})
+      set(HeadScore::distance_even, block, head_index, 300, 100);
   }
   const auto has = [&](Index head_index) { return types({}, 200).has("long_range", head_index); };
   EXPECT_FALSE(has(0));
@@ -485,6 +487,27 @@ TEST_F(TypesTest, LongRangeIsAQuarterOfTheWayToTheFurthestWithItsIntervalAboveUn
   const TypesOf without = types();
   EXPECT_FALSE(without.has("long_range", 1));
   EXPECT_THAT(without.of("long_range").untested, HasSubstr("no interval"));
+}
+
+TEST_F(TypesTest, LongRangeHeadsLookFurtherBackThanWithTheirAttentionSpreadEvenly) {
+  for (const Index block : {0, 1}) {
+    set(Baseline::distance_uniform, block, 500, 100);
+    set(Baseline::distance_furthest, block, 1000, 100);
+    for (const Index head_index : {0, 1}) {
+      set(HeadScore::distance, block, head_index, 660, 100);
+      set(HeadScore::distance_even, block, head_index, head_index == 0 ? 600 : 520, 100);
+    }
+  }
+  const TypesOf found = types({}, 200);
+  EXPECT_FALSE(found.has("long_range", 0)) << "it attends evenly, more so late in documents";
+  EXPECT_NEAR(found.margin("long_range", 0), (6.6 - 7.5) / (12 - 7.5), test::double_rounding);
+  EXPECT_TRUE(found.has("long_range", 1)) << "1.25 x 5.2 = 6.5";
+  EXPECT_NEAR(found.margin("long_range", 1), (6.6 - 6.5) / (10.4 - 6.5), test::double_rounding);
+
+  set(HeadScore::distance_even, 0, 1, 300, 100);
+  set(HeadScore::distance_even, 1, 1, 700, 100);
+  EXPECT_FALSE(types({}, 200).has("long_range", 1))
+      << "the interval of distance - distance_even, from -0.4 to 3.6, has 0";
 }
 
 TEST_F(TypesTest, SharesBeyondASinkThatTakesAllMakeNoType) {
@@ -501,6 +524,7 @@ TEST_F(TypesTest, SharesBeyondASinkThatTakesAllMakeNoType) {
     for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
       set(HeadScore::delimiter, block, head_index, 80, 100);
       set(HeadScore::distance, block, head_index, 800, 100);
+      set(HeadScore::distance_even, block, head_index, 500, 100);
       sum("word_class_share", shape)(block, verb, 0, head_index) = 60;
       sum("word_class_share.weight", shape)(block, verb, 0, head_index) = 100;
     }

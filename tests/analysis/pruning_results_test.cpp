@@ -111,6 +111,47 @@ TEST(PrunableClaim, CountsTheWholeHeadsThatAStepRemoves) {
   EXPECT_NEAR(group.claims[1].effect.value, 0.1 / 3, test::double_rounding);
 }
 
+// Of the eight heads that are left steps 0.3 and 0.4 set two and three to zero.
+TEST(PrunableClaim, LeavesOutHeadsThatTheModelHasLost) {
+  const ModelConfig pruned = pruning_config({{0, 0}, {1, 4}});
+  const Statistics statistics = rows_of(enough({free_until(3), free_until(3)}));
+  const ResultsGroup group = results_of(statistics, pruned);
+  EXPECT_NEAR(group.claims[0].effect.value, (2 + 0.02) / 8, test::double_rounding);
+  const std::vector<std::vector<Index>> orders = pruning_orders(statistics, pruned, 0);
+  ASSERT_EQ(orders.size(), n_curve_order);
+  for (const std::vector<Index>& order : orders) {
+    EXPECT_THAT(order, testing::UnorderedElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  }
+  std::vector<HeadIndex> all;
+  for (Index i = 0; i < n_pruning_head; ++i) all.push_back(HeadIndex::of(i, n_head));
+  const ResultsGroup none_left = results_of(statistics, pruning_config(all));
+  EXPECT_TRUE(std::isnan(none_left.claims[0].effect.value));
+  EXPECT_EQ(none_left.claims[0].verdict, Verdict::undecided);
+}
+
+TEST(PruningResults, RankCorrelationsLeaveOutHeadsThatTheModelHasLost) {
+  const auto correlation = [](const std::vector<HeadIndex>& pruned_heads) {
+    Statistics statistics = rows_of(enough({Curve{}, Curve{}}));
+    for (std::uint64_t d = 0; d < least_documents; ++d) {
+      DocumentStatistics document(statistics, d);
+      Array &ablated = document.row("ablated", {n_ablation_row, n_layer, n_head}),
+            &importance = document.row("importance", {n_importance_row, n_layer, n_head});
+      for (Index i = 0; i < n_pruning_head; ++i) {
+        // Opposite orders, but for the heads that are lost.
+        ablated.values[i] += i < 6 ? static_cast<double>(6 - i) : 0;
+        for (Index row = 0; row < n_importance_row; ++row) {
+          importance.values[row * n_pruning_head + i] = i < 6 ? static_cast<double>(i + 1) : 0;
+        }
+      }
+    }
+    return results_of(statistics, pruning_config(pruned_heads))
+        .values("importance_correlation")
+        .values;
+  };
+  EXPECT_GT(correlation({})[0], 0.5);
+  EXPECT_THAT(correlation({{1, 1}, {1, 2}, {1, 3}, {1, 4}})[0], testing::DoubleEq(-1));
+}
+
 TEST(PrunableClaim, AllowsOneAndFivePercentOfTheBaseline) {
   Curve rising{};
   for (std::size_t step = 1; step < n_curve_step; ++step) rising[step] = 0.019 * step;

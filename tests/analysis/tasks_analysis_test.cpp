@@ -132,7 +132,7 @@ TEST(TasksResults, OfAnExampleByHand) {
   EXPECT_EQ(group.variable("self_repair").values(0, 0, 0), -1);
   EXPECT_EQ(group.variable("self_repair").values(0, 0, 1), 1);
   EXPECT_THAT(needed_heads(group, 0), ElementsAre()) << "too few pairs for an interval";
-  EXPECT_THAT(group.summary, HasSubstr("agreement: too few pairs to tell."));
+  EXPECT_THAT(group.summary, HasSubstr("agreement: too few pairs to tell (4)."));
   EXPECT_THAT(group.summary, HasSubstr("2 pairs whose sides have the same tokens"));
   EXPECT_THAT(group.summary, HasSubstr("1 pair longer than the context"));
 }

@@ -337,7 +337,7 @@ def effect_tests(runs, documents, fields, seeds, tasks, most_pairs):
 
 N_BLOCK = 128  # documents or pairs that keep sums of their own
 
-SCORES = ("sink", "entropy", "confidence", "distance", "variability", "previous_token", "delimiter", "dependency_alignment",
+SCORES = ("sink", "entropy", "confidence", "distance", "distance_even", "variability", "previous_token", "delimiter", "dependency_alignment",
           "semantic", "duplicate_token", "copy_effect", "suppression_effect", "coreference", "coreference_pronoun", "offset_share",
           "offset_mass", "sentence_sink", "sentence_entropy", "mean_ablation_increase")  # rare_token is about the sample's own rarest tokens
 LABEL_SHARES = ("explained", "explained_control", "explained_gain", "explained_where_said")

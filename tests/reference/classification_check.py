@@ -255,6 +255,7 @@ def pattern_scores(A, marks, tokens, counts, mean_first):
     scores = {
         "sink": (A[1:, 0].sum(), T - 1), "entropy": (entropy[1:].sum(), T - 1), "confidence": (A[1:].max(axis=1).sum(), T - 1),
         "distance": ((a * (q - k)).sum(), a.sum()),
+        "distance_even": ((a * (q - 1) / 2).sum(), a.sum()),
         "previous_token": (sum(A[i, i - 1] for i in range(2, T)), T - 2),
         "delimiter": (a[marks[k]].sum(), a.sum()),
         "variability": (np.abs(a[first] - mean_first[q[first], k[first]]).sum(), 2 * a[first].sum()),
@@ -581,7 +582,7 @@ def main(results_path, model_path, corpus_path, tokenizer_folder="", n_tested="0
                     by_document.add((relation, direction, "hits"), largest.get(later) == earlier, 0, **in_documents)
 
     found = ratio(halves["all"])
-    for name in ("sink", "entropy", "confidence", "distance", "variability", "previous_token", "delimiter", "duplicate_token",
+    for name in ("sink", "entropy", "confidence", "distance", "distance_even", "variability", "previous_token", "delimiter", "duplicate_token",
                  "rare_token", "semantic", "dependency_alignment", "coreference", "coreference_pronoun", "delimiter_baseline",
                  "distance_uniform", "distance_furthest", "dependency_alignment_baseline"):
         compare(name, found[name], group[name][()])
@@ -708,7 +709,8 @@ def main(results_path, model_path, corpus_path, tokenizer_folder="", n_tested="0
         (odd["coreference_pronoun"] >= pronoun_baseline + 0.10) & (coreference_q < 0.05),
         (found["semantic"] >= 0.2) & (z >= 5),
         found["duplicate_token"] >= 0.4, inductions >= 0.4, found["rare_token"] >= 0.5, found["sink"] >= 0.9,
-        (found["distance"] >= uniform + 0.25 * (furthest - uniform)) & (distance_low > uniform) & attends] + [  # the effects themselves: effects_check.py
+        (found["distance"] >= uniform + 0.25 * (furthest - uniform)) & (found["distance"] >= 1.25 * found["distance_even"])
+        & (distance_low > uniform) & attends] + [  # the effects themselves: effects_check.py
             (sign * group[name][()] >= 0.1) & (sign * (group[name][()] - group[name + "_null"][()]) > 0) & (group[name + "_q"][()] < 0.05)
             for sign, name in ((1, "copy_effect"), (-1, "suppression_effect"))] + [word_class_heads(halves, shape, group, attends)])
     compare("type", expected, group["type"][()])

@@ -6,6 +6,7 @@
 #include "classification/variables.hpp"
 #include "headscope/estimate.hpp"
 #include "report_text.hpp"
+#include "significance.hpp"
 
 namespace headscope {
 namespace {
@@ -15,14 +16,17 @@ struct MeasuredLabel {
   std::size_t place = 0;  // type * n_head_total + head_index
   std::size_t head_index = 0;
   std::string place_text, control_text;
-  Array sums;                         // block x loss
-  double mass = arma::datum::nan;     // the head's attention to the label's place
-  double overlap = arma::datum::nan;  // share of queries for which the control is the same place
+  Array sums;                            // block x loss
+  double mass = arma::datum::nan;        // the head's attention to the label's place
+  double overlap = arma::datum::nan;     // share of queries for which the control is the same place
+  double clean_loss = arma::datum::nan;  // nats per token
   Estimate increase = {}, share = {}, control_share = {}, gain = {}, said_share = {};
   std::string text = {};  // explained_text
 
+  bool has_effect() const { return is_measurable(increase, clean_loss); }
+
   LabelVerdict verdict() const {
-    if (!(increase.low > 0)) return not_measured;
+    if (!has_effect()) return not_measured;
     return share.low > 0 && gain.low > 0 ? explained : unexplained;
   }
 };
@@ -33,14 +37,9 @@ std::string stays(const Estimate& share) {
                          : "none of its effect stays (" + percent(share.value) + ")";
 }
 
-/// `12 documents give no interval`.
-std::string no_interval_text(double n_document) {
-  return count_text(static_cast<std::size_t>(n_document), "document") +
-         (n_document == 1 ? " gives" : " give") + " no interval";
-}
-
 std::string explained_text(const MeasuredLabel& label, double n_document) {
-  if (!label.increase.has_interval()) return "not measured: " + no_interval_text(n_document);
+  if (!label.increase.has_interval())
+    return "not measured: " + no_interval_text(n_document, "documents");
   if (label.verdict() == not_measured) {
     return "not measured: replacing the head's output by its mean has no measurable cost";
   }
@@ -104,9 +103,13 @@ void estimate_labels(const Statistics& statistics, const AnalysisSettings& setti
     }
     return values;
   });
+  const double n = arma::accu(arma::vec(n_token.values));
   for (std::size_t i = 0; i < labels.size(); ++i) {
+    double clean = 0;
+    for (Index block = 0; block < n_block; ++block) clean += labels[i].sums(block, explained_clean);
+    labels[i].clean_loss = clean / n;
     labels[i].increase = estimates[i * n_value];
-    if (!(labels[i].increase.low > 0)) continue;
+    if (!labels[i].has_effect()) continue;
     labels[i].share = estimates[i * n_value + 1];
     labels[i].control_share = estimates[i * n_value + 2];
     labels[i].gain = estimates[i * n_value + 3];
@@ -173,7 +176,7 @@ std::string explained_line(const ResultsGroup& group) {
                ? "The run cannot tell whether labels explain effects: no head whose label names a "
                  "place has a measurable effect on the loss."
                : "Without intervals the run cannot tell whether labels explain effects: " +
-                     no_interval_text(group.scalar("explained_documents")) + ".";
+                     no_interval_text(group.scalar("explained_documents"), "documents") + ".";
   }
   return count_text(n_measured, "label") + (n_measured == 1 ? " names" : " name") +
          " a place and " + (n_measured == 1 ? "belongs" : "belong") +

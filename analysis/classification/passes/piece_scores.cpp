@@ -186,6 +186,7 @@ void PieceScores::observe_head(const LayerView& view, Index head, arma::mat& wor
   add(HeadScore::entropy, attention_entropy(entropy));
   add(HeadScore::confidence, attention_confidence(pattern));
   add(HeadScore::distance, attention_distance(pattern));
+  add(HeadScore::distance_even, even_attention_distance(pattern));
   add(HeadScore::variability,
       attention_variability(pattern, input_.mean_first[layer * config_.n_head + head]));
   add(HeadScore::previous_token, offset_mass(pattern, 1));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "classification/types/registry.hpp"
@@ -10,22 +11,42 @@ double long_range_threshold(double uniform, double furthest) {
   return std::lerp(uniform, furthest, 0.25);
 }
 
+/// The larger of both: a head whose attention beyond the sink grows along the document looks
+/// further back than one with equal attention there, though both spread it evenly.
+ByHead larger_of(ByHead a, ByHead b) {
+  return [a = std::move(a), b = std::move(b)](Index head_index, Index w) {
+    return std::max(a(head_index, w), b(head_index, w));
+  };
+}
+
 TypeScores long_range_scores(const Measured& measured) {
-  const ByHead uniform = baseline_of(measured.sums, Baseline::distance_uniform),
-               furthest = baseline_of(measured.sums, Baseline::distance_furthest);
-  const std::vector<Estimate> distances = measured.sums.estimates([](const WeightedSums& weighted) {
+  const ByHead even = ratio_of(measured.sums, HeadScore::distance_even),
+               uniform = larger_of(baseline_of(measured.sums, Baseline::distance_uniform), even),
+               furthest =
+                   larger_of(baseline_of(measured.sums, Baseline::distance_furthest),
+                             [=](Index head_index, Index w) { return 2 * even(head_index, w); });
+  const auto distance = [](const WeightedSums& weighted) {
     return weighted.ratio(score_info(HeadScore::distance).name);
-  });
-  return {.score = ratio_of(measured.sums, HeadScore::distance),
-          .baseline = uniform,
-          .threshold =
-              [=](Index head_index, Index w) {
-                return long_range_threshold(uniform(head_index, w), furthest(head_index, w));
-              },
-          .ceiling = furthest,
-          .is_significant =
-              [=](Index head_index) { return distances[head_index].low > uniform(head_index, 0); },
-          .second_margin = attends_beyond_sink(measured.sums)};
+  };
+  const std::vector<Estimate> distances = measured.sums.estimates(distance);
+  const std::vector<Estimate> beyond_even =
+      measured.sums.estimates([&](const WeightedSums& weighted) -> arma::mat {
+        return distance(weighted) - weighted.ratio(score_info(HeadScore::distance_even).name);
+      });
+  return {
+      .score = ratio_of(measured.sums, HeadScore::distance),
+      .baseline = uniform,
+      .threshold =
+          [=](Index head_index, Index w) {
+            return long_range_threshold(uniform(head_index, w), furthest(head_index, w));
+          },
+      .ceiling = furthest,
+      .is_significant =
+          [=, corpus = baseline_of(measured.sums, Baseline::distance_uniform)](Index head_index) {
+            return distances[head_index].low > corpus(head_index, 0) &&
+                   beyond_even[head_index].low > 0;
+          },
+      .second_margin = attends_beyond_sink(measured.sums)};
 }
 
 std::string untested_distance(const Measured& measured, bool /*is_scored*/) {
@@ -51,8 +72,10 @@ HeadType long_range_type() {
   return {
       .name = "long_range",
       .rule =
-          "distance >= distance_uniform + 0.25 x (distance_furthest - distance_uniform), and its "
-          "interval above distance_uniform, and sink <= 0.98",
+          "distance >= distance_uniform + 0.25 x (distance_furthest - distance_uniform), distance "
+          ">= "
+          "1.25 x distance_even, its interval above distance_uniform and that of distance - "
+          "distance_even above 0, and sink <= 0.98",
       .sentence = "It attends further back than a head with uniform attention.",
       .scores = long_range_scores,
       .untested = untested_distance,

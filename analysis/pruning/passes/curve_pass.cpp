@@ -75,12 +75,11 @@ class CurvePass : public CorpusPass {
 
 CurveMasks curve_masks(const Statistics& earlier, const ModelConfig& config, std::uint64_t seed) {
   CurveMasks curves;
-  const Index n_head_total = config.n_layer * config.n_head;
   std::map<std::string, std::size_t> known;
   const std::vector<std::vector<Index>> orders = pruning_orders(earlier, config, seed);
   for (std::size_t order = 0; order < orders.size(); ++order) {
     for (std::size_t step = 0; step < n_curve_step; ++step) {
-      const HeadMask mask = mask_without(orders[order], n_pruned_at(step, n_head_total),
+      const HeadMask mask = mask_without(orders[order], n_pruned_at(step, orders[order].size()),
                                          config.n_layer, config.n_head);
       const auto [place, is_new] =
           known.try_emplace(std::string(mask.begin(), mask.end()), curves.masks.size());
