@@ -16,15 +16,17 @@ namespace {
 constexpr std::size_t most_heads_by_pair = 400;
 constexpr std::size_t most_named_rows = 64;
 
-/// Offsets of the largest values by size; of a symmetric matrix, those above the diagonal.
-std::vector<std::size_t> largest_pairs(const Array& of_heads, bool symmetric, std::size_t n) {
+/// Offsets of the pairs that are named; of a symmetric matrix, above the diagonal.
+std::vector<std::size_t> largest_pairs(const Array& of_heads, const NamedPairs& naming) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < of_heads.shape[0]; ++i) {
-    for (std::size_t j = symmetric ? i + 1 : 0; j < of_heads.shape[1]; ++j) {
-      if (!std::isnan(of_heads(i, j))) order.push_back(i * of_heads.shape[1] + j);
+    for (std::size_t j = naming.symmetric ? i + 1 : 0; j < of_heads.shape[1]; ++j) {
+      const double value = of_heads(i, j);
+      if (std::isnan(value) || (naming.positive && value <= 0)) continue;
+      order.push_back(i * of_heads.shape[1] + j);
     }
   }
-  n = std::min(n, order.size());
+  const std::size_t n = std::min(naming.n_named, order.size());
   std::ranges::partial_sort(
       order, order.begin() + static_cast<std::ptrdiff_t>(n), {},
       [&](std::size_t pair) { return std::pair(-std::abs(of_heads.values[pair]), pair); });
@@ -63,8 +65,7 @@ std::vector<std::string> row_names(std::size_t n_head_total, std::size_t n_head,
 
 }  // namespace
 
-PairMap pair_map(std::vector<HeatmapPanel> panels, std::size_t n_head, bool symmetric,
-                 std::size_t n_named) {
+PairMap pair_map(std::vector<HeatmapPanel> panels, std::size_t n_head, const NamedPairs& naming) {
   const std::size_t n_head_total = panels.front().values.shape[0];
   PairMap pairs;
   pairs.by_layer = n_head_total > most_heads_by_pair;
@@ -77,16 +78,16 @@ PairMap pair_map(std::vector<HeatmapPanel> panels, std::size_t n_head, bool symm
     }
     const auto name = [&](std::size_t pair) {
       const std::size_t i = pair / n_head_total, j = pair % n_head_total;
-      return head_text(i, n_head) + (symmetric ? " and " : " to ") + head_text(j, n_head) + " " +
-             decimals(of_heads(i, j), 2);
+      return head_text(i, n_head) + (naming.symmetric ? " and " : " to ") + head_text(j, n_head) +
+             " " + decimals(of_heads(i, j), 2);
     };
-    const std::vector<std::size_t> largest = largest_pairs(of_heads, symmetric, n_named);
+    const std::vector<std::size_t> largest = largest_pairs(of_heads, naming);
     pairs.named.push_back(joined(largest, ", ", name));
     for (const std::size_t pair : largest) {
       if (!pairs.by_layer) break;
       const std::size_t i = pair / n_head_total / n_head, j = pair % n_head_total / n_head;
       panel.marked(i, j) = 1;
-      if (symmetric) panel.marked(j, i) = 1;
+      if (naming.symmetric) panel.marked(j, i) = 1;
     }
   }
   pairs.map = {.panels = std::move(panels),

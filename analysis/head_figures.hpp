@@ -21,11 +21,15 @@ struct PairMap {
   std::string about;               ///< for the caption: what a cell is, if it is a pair of layers
 };
 
-/// @param panels     head_index x head_index; NaN: no value.
-/// @param symmetric  each pair is named once.
-/// @param n_named    pairs of a panel with the largest values by size.
-PairMap pair_map(std::vector<HeatmapPanel> panels, std::size_t n_head, bool symmetric,
-                 std::size_t n_named);
+/// Which pairs of a panel are named: the `n_named` with the largest values by size.
+struct NamedPairs {
+  std::size_t n_named = 0;
+  bool symmetric = false;  ///< each pair is named once
+  bool positive = false;   ///< only pairs with values above 0
+};
+
+/// @param panels  head_index x head_index; NaN: no value.
+PairMap pair_map(std::vector<HeatmapPanel> panels, std::size_t n_head, const NamedPairs& naming);
 
 /// By head, its name if its value is among the `most` largest by size and not 0; else empty.
 std::vector<std::string> furthest_names(const std::vector<double>& values, std::size_t n_head,

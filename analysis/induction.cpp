@@ -10,6 +10,11 @@ namespace {
 
 constexpr Index n_induction_sequence = 10;
 
+/// Tokens of a half of the longest induction sequence that the model computes.
+Index half_length_of(const ModelConfig& config) {
+  return std::min(longest_induction_half, (config.longest_sequence() - 1) / 2);
+}
+
 }  // namespace
 
 std::vector<TokenIds> induction_sequences(Index d_vocab, TokenId first_token, Index half_length,
@@ -49,14 +54,16 @@ TokenId induction_first_token(const Model& model, const Corpus* corpus) {
   }
   if (model.config.first_token) return static_cast<TokenId>(*model.config.first_token);
   if (model.tokenizer_vocab && model.tokenizer_merges) {
-    return Tokenizer(*tokenizer_files_of(model)).first_token();
+    const Tokenizer tokenizer(*tokenizer_files_of(model));
+    if (tokenizer.has_first_token()) return tokenizer.first_token();
   }
   return static_cast<TokenId>(model.config.d_vocab - 1);
 }
 
 std::vector<TokenIds> induction_sequences(const Model& model, TokenId first_token,
                                           std::uint64_t seed) {
-  const Index half_length = std::min(longest_induction_half, (model.config.n_ctx - 1) / 2);
+  const Index half_length = half_length_of(model.config);
+  if (half_length < shortest_induction_half) return {};
   return induction_sequences(model.config.d_vocab, first_token, half_length, n_induction_sequence,
                              seed);
 }
@@ -76,7 +83,8 @@ Matrix head_pattern(const Model& model, const TokenIds& tokens, HeadIndex head) 
 Array induction_scores(const Model& model, TokenId first_token, std::uint64_t seed) {
   const ModelConfig& config = model.config;
   const std::vector<TokenIds> sequences = induction_sequences(model, first_token, seed);
-  Array scores({n_induction_sequence, config.n_layer, config.n_head});
+  Array scores({n_induction_sequence, config.n_layer, config.n_head},
+               sequences.empty() ? arma::datum::nan : 0);
   Forward forward(model);
   Index sequence = 0;
   LayerFunction observer(
@@ -90,6 +98,10 @@ Array induction_scores(const Model& model, TokenId first_token, std::uint64_t se
   LayerObserver* const observers[] = {&observer};
   for (; sequence < sequences.size(); ++sequence) forward.run(sequences[sequence], observers);
   return scores;
+}
+
+std::uint64_t induction_bytes(const ModelConfig& config) {
+  return Forward::bytes(config, 1 + 2 * half_length_of(config), true);
 }
 
 }  // namespace headscope

@@ -30,20 +30,23 @@ Matrix head_pattern(const Model& model, const TokenIds& tokens, HeadIndex head);
 /// @param corpus  may be null.
 TokenId induction_first_token(const Model& model, const Corpus* corpus);
 
-/// Largest number of tokens in a half of an induction sequence, and in such a sequence.
-inline constexpr Index longest_induction_half = 50,
-                       longest_induction_sequence = 1 + 2 * longest_induction_half;
+/// Least and largest number of tokens in a half of an induction sequence. In a shorter half a head
+/// that attends to a fixed offset, of those that make a head positional, would pass for induction.
+inline constexpr Index shortest_induction_half = 10, longest_induction_half = 50;
 
 /// Least mean induction_mass of an induction head.
 inline constexpr double least_induction = 0.4;
 
-/// 10 induction_sequences for a model: half_length longest_induction_half, or less if the context
-/// is shorter.
+/// 10 induction_sequences for a model: half_length longest_induction_half, or less if the model's
+/// context is shorter; none if it has no room for two halves of shortest_induction_half.
 std::vector<TokenIds> induction_sequences(const Model& model, TokenId first_token,
                                           std::uint64_t seed);
 
 /// Runs the model on these sequences.
-/// @return 10 x n_layer x n_head.
+/// @return 10 x n_layer x n_head; NaN without sequences.
 Array induction_scores(const Model& model, TokenId first_token, std::uint64_t seed);
+
+/// Bytes that `induction_scores` takes.
+std::uint64_t induction_bytes(const ModelConfig& config);
 
 }  // namespace headscope

@@ -91,8 +91,12 @@ double median_of_numbers(const std::vector<double>& values) {
 }
 
 std::string margin_text(const Estimate& margin) {
-  return number_text(margin.value, 2) + " nats, interval " + number_text(margin.low, 2) + " to " +
-         number_text(margin.high, 2);
+  const auto text = [](double nats) {
+    return std::abs(nats) < 100 ? number_text(nats, 2) : decimals(nats, 0);
+  };
+  return text(margin.value) + " nats" +
+         (margin.has_interval() ? ", interval " + text(margin.low) + " to " + text(margin.high)
+                                : "");
 }
 
 }  // namespace headscope

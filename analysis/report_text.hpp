@@ -56,7 +56,7 @@ std::vector<std::string> first_task_lines(
     const ResultsGroup& group, const std::string& table,
     const std::function<std::string(std::size_t task)>& line_of);
 
-/// `3.2 nats, interval 2.9 to 3.5`, of a task's margin.
+/// `3.2 nats, interval 2.9 to 3.5`, of a task's margin; without what is missing.
 std::string margin_text(const Estimate& margin);
 
 }  // namespace headscope

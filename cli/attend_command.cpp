@@ -100,9 +100,7 @@ class AttendCommand : public Command {
   }
 
   void run(const std::string& command_line) override {
-    if (!text_.bos.empty() && !text_.prepend_bos) {
-      throw UsageError("--bos: expected without --no-bos, got both");
-    }
+    check_first_token(text_);
     check_page_output(output_);
     const std::string text = sentence_of(words_);
     blas::set_thread_count(static_cast<int>(threads_));
@@ -117,8 +115,7 @@ class AttendCommand : public Command {
     results.attributes["first_token"] =
         recorded_text(first_token_text(tokenizer, text_.prepend_bos));
     const std::vector<Presentation> presentations{sentence.presentation};
-    write_head_page(results, presentations, title, last_token_head(results.group("sentence")),
-                    output_);
+    write_head_page(results, presentations, title, last_token_head(results), output_);
     if (!quiet_) print_findings(findings(results, describe(results, presentations)));
     std::cout << Terminal::out().path(output_);
   }

@@ -78,7 +78,7 @@ std::string command_line_text(const Arguments& arguments) {
 std::string remedy_text(Remedy remedy) {
   switch (remedy) {
     case Remedy::no_bos:
-      return "; --no-bos reads documents without it";
+      return "; --no-bos reads text without it";
     case Remedy::n_head:
       return "; --n-head gives it";
     case Remedy::latin1:

@@ -12,6 +12,7 @@
 #include "headscope/output_lock.hpp"
 #include "headscope/provenance.hpp"
 #include "registry.hpp"
+#include "run_options.hpp"
 #include "run_output.hpp"
 #include "shared_options.hpp"
 #include "terminal.hpp"
@@ -121,6 +122,7 @@ class CompareCommand : public Command {
       }
       ComparedRun& run = runs.emplace_back(read_compared_run(file, run_presentations()));
       run.label = one_line(labels_[i]);
+      run.settings = recorded_settings(run.results);
       if (fs::exists(folder / "report.html")) {
         run.report = (folder / "report.html").lexically_relative(output).string();
       }
@@ -135,7 +137,7 @@ class CompareCommand : public Command {
     if (by_.empty()) return;
     for (ComparedRun& run : runs) {
       std::optional<double> place = run.results.integer(by_);
-      if (!run.results.attributes.contains(by_)) place = parse_number(run.label);
+      if (!place) place = parse_number(run.label);
       if (!place) {
         throw OptionError("--by", "expected a number that " + run.path + " states as \"" + by_ +
                                       "\", or a number as its label, got neither; its label is \"" +

@@ -8,6 +8,7 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "headscope/error.hpp"
+#include "usage_error.hpp"
 
 namespace headscope {
 namespace {
@@ -47,7 +48,9 @@ std::string default_data_path(const std::string& name) {
 }
 
 ModelConfig config_of_run(ModelConfig config, Index context) {
-  if (config.positions == PositionKind::rotary) config.n_ctx = context;
+  if (config.positions != PositionKind::rotary) return config;
+  config.model_n_ctx = config.n_ctx;
+  config.n_ctx = context;
   return config;
 }
 
@@ -64,15 +67,24 @@ std::optional<Tokenizer> open_tokenizer(const TextOptions& options, const Model&
   check_tokenizer_fits(tokenizer, model);
   const std::optional<Index> stated = model.config.first_token;
   if (!options.bos.empty()) {
-    if (!tokenizer.token(options.bos)) {
-      throw OptionError("--bos", "expected a token of " + tokenizer.source() + ", got \"" +
-                                     options.bos + "\"" + tokenizer.suggestion(options.bos));
-    }
-    tokenizer.begin_with(options.bos, "--bos");
+    begin_with_bos(tokenizer, options.bos);
   } else if (stated && *stated < tokenizer.size()) {
     tokenizer.begin_with(static_cast<TokenId>(*stated), "bos_token_id of the config");
   }
   return tokenizer;
+}
+
+void begin_with_bos(Tokenizer& tokenizer, const std::string& bos) {
+  if (!tokenizer.token(bos)) {
+    throw OptionError("--bos", "expected a token of " + tokenizer.source() + ", got \"" + bos +
+                                   "\"" + tokenizer.suggestion(bos));
+  }
+  tokenizer.begin_with(bos, "--bos");
+}
+
+void check_first_token(const TextOptions& options) {
+  if (options.bos.empty() || options.prepend_bos) return;
+  throw UsageError("--bos: expected without --no-bos, got both");
 }
 
 std::string first_token_text(const Tokenizer& tokenizer, bool prepend_bos) {

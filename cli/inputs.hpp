@@ -17,7 +17,7 @@ std::string default_data_path(const std::string& name);
 inline constexpr std::uint64_t default_context = 1024;
 
 /// The config for a run of pieces of at most `context` tokens. With rotary positions n_ctx becomes
-/// `context`: no tensor depends on it, and analyses then use less memory.
+/// `context`, model_n_ctx keeps it: no tensor depends on it, and analyses then use less memory.
 ModelConfig config_of_run(ModelConfig config, Index context);
 
 /// The model file given, or the default one.
@@ -34,6 +34,12 @@ struct TextOptions {
 /// first token is `bos`, else that of the model's config.
 /// @throws DataError if it cannot be read or does not fit the model, OptionError if it lacks `bos`.
 std::optional<Tokenizer> open_tokenizer(const TextOptions& options, const Model& model);
+
+/// Makes `bos` the tokenizer's first token. @throws OptionError if the tokenizer lacks it.
+void begin_with_bos(Tokenizer& tokenizer, const std::string& bos);
+
+/// @throws UsageError if both --bos and --no-bos are given.
+void check_first_token(const TextOptions& options);
 
 /// What texts begin with, and who says so: `<s> (from the tokenizer)`.
 std::string first_token_text(const Tokenizer& tokenizer, bool prepend_bos);

@@ -84,17 +84,21 @@ void print_description(const std::string& path, Index n_head, bool with_arrays) 
 }
 
 /// The tokenizer in the folder, else that of the default model; and where it is.
-std::pair<Tokenizer, std::string> tokenizer_for_counting(const std::string& directory) {
-  if (!directory.empty()) return {Tokenizer::from_directory(directory), directory};
-  const std::string model = default_data_path("default-model.h5");
-  return {Tokenizer(tokenizer_files_of(load_model(model)).value()), model};
+std::pair<Tokenizer, std::string> tokenizer_for_counting(const TextOptions& reading) {
+  const bool is_given = !reading.tokenizer.empty();
+  const std::string place = is_given ? reading.tokenizer : default_data_path("default-model.h5");
+  Tokenizer tokenizer = is_given ? Tokenizer::from_directory(place)
+                                 : Tokenizer(tokenizer_files_of(load_model(place)).value());
+  if (!reading.bos.empty()) begin_with_bos(tokenizer, reading.bos);
+  return {std::move(tokenizer), place};
 }
 
-void print_corpus(const std::string& path, const std::string& tokenizer_directory,
+void print_corpus(const std::string& path, const TextOptions& reading,
                   const std::string& encoding) {
-  const auto [tokenizer, tokenizer_name] = tokenizer_for_counting(tokenizer_directory);
+  const auto [tokenizer, tokenizer_name] = tokenizer_for_counting(reading);
   CorpusOptions options;
   options.encoding = encoding;
+  options.prepend_bos = reading.prepend_bos;
   Progress progress(false);
   progress.phase("reading " + one_line(path));
   const Corpus corpus({path}, &tokenizer, options);
@@ -140,13 +144,10 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
 }
 
 /// What is done of a run, and the command that continues it.
-void print_unfinished(const std::string& path, const std::vector<std::string>& pass_files) {
-  std::map<int, PassLabel> last;  // by shard
-  for (const std::string& file : pass_files) {
-    const PassLabel label = read_pass_label(file);
-    const auto [place, added] = last.try_emplace(label.shard, label);
-    if (!added && label.pass > place->second.pass) place->second = label;
-  }
+/// @param last     by shard: the label of its last pass file.
+/// @param pattern  what tells its pass files from those of other runs; empty: there are none.
+void print_unfinished(const std::string& path, const std::map<int, PassLabel>& last,
+                      const std::string& pattern) {
   print_heading(path, "unfinished run");
   for (const auto& [shard, label] : last) {
     const bool is_whole = label.n_shard == 1;
@@ -168,17 +169,31 @@ void print_unfinished(const std::string& path, const std::vector<std::string>& p
     const PassFolder folder(path, any);
     const std::vector<int> unfinished = folder.unfinished_shards(any.n_pass);
     print_line(unfinished.empty() ? "finish with" : "when all have finished",
-               "headscope merge " + shell_word(folder.folder()) + " --output DIR");
+               "headscope merge " + shell_word(folder.folder()) + pattern + " --output DIR");
   }
   for (const auto& [name, value] : any.identity) {
     if (name == "analyses" || name == "version") print_line(name, value);
   }
 }
 
+/// The same for each run in the folder; runs have different numbers of shards.
+void print_unfinished_runs(const std::string& path, const std::vector<std::string>& pass_files) {
+  std::map<int, std::map<int, PassLabel>> last;  // by number of shards, then shard
+  for (const std::string& file : pass_files) {
+    const PassLabel label = read_pass_label(file);
+    const auto [place, added] = last[label.n_shard].try_emplace(label.shard, label);
+    if (!added && label.pass > place->second.pass) place->second = label;
+  }
+  for (const auto& [n_shard, of_run] : last) {
+    const std::string pattern = "/*-of-" + std::to_string(n_shard) + ".pass-*.h5";
+    print_unfinished(path, of_run, last.size() > 1 ? pattern : "");
+  }
+}
+
 /// The pairs of each task.
-void print_tasks(const std::string& path, const std::string& tokenizer_directory) {
-  const auto [tokenizer, name] = tokenizer_for_counting(tokenizer_directory);
-  const TaskFiles files({path}, tokenizer, {});
+void print_tasks(const std::string& path, const TextOptions& reading) {
+  const auto [tokenizer, name] = tokenizer_for_counting(reading);
+  const TaskFiles files({path}, tokenizer, {.prepend_bos = reading.prepend_bos});
   print_heading(path, count_text(files.tasks().size(), "task"));
   const auto label = [](const Task& task) {
     constexpr std::size_t most = 40;
@@ -192,12 +207,24 @@ void print_tasks(const std::string& path, const std::string& tokenizer_directory
     if (!task.relation.empty()) text += " about " + task.relation;
     if (task.n_same > 0) text += "; " + std::to_string(task.n_same) + " with equal sides left out";
     if (task.n_too_long > 0) text += "; " + std::to_string(task.n_too_long) + " too long";
+    if (task.n_unpredicted > 0) {
+      text += "; " + std::to_string(task.n_unpredicted) + " that differ at their first token";
+    }
     print_line(label(task), text, indent);
   }
 }
 
+/// The run's folder that holds a folder of saved passes; nothing if the folder is another one.
+std::optional<std::string> run_of_passes(const std::string& path) {
+  if (!fs::is_directory(path)) return std::nullopt;
+  const fs::path folder = fs::canonical(path);
+  const std::string run = folder.parent_path().string();
+  if (folder.filename() != "shards" || find_pass_files(run).empty()) return std::nullopt;
+  return run;
+}
+
 bool is_text_file(const fs::path& path) {
-  const fs::path extension = path.extension();
+  const std::string extension = lower_ascii(path.extension().string());
   return extension == ".txt" || extension == ".conllu" || extension == ".conll" ||
          extension == ".gz";
 }
@@ -246,27 +273,33 @@ class InspectCommand : public Command {
  public:
   InspectCommand() {
     add_positional(options_, files_, "file", "FILE|DIR...", "a file");
-    options_(tokenizer_, {"tokenizer", "DIR",
-                          "folder with the tokenizer.json, or vocab.json and merges.txt, for "
-                          "counting the tokens of a corpus or tasks",
-                          "the tokenizer of the model in data/"});
+    options_(reading_.tokenizer,
+             {"tokenizer", "DIR",
+              "folder with the tokenizer.json, or vocab.json and merges.txt, for counting the "
+              "tokens of a corpus or tasks",
+              "the tokenizer of the model in data/"});
+    add_first_token(options_, reading_.bos, reading_.prepend_bos);
     add_encoding(options_, encoding_);
     add_n_head(options_, n_head_);
     options_(with_arrays_, {"arrays", "", "list every array of a file, with shape and type"});
   }
 
   void run(const std::string& /*command_line*/) override {
+    check_first_token(reading_);
     blas::set_thread_count(0);
     for (const std::string& path : files_) {
       const std::vector<std::string> passes = find_pass_files(path);
       if (!passes.empty() && !fs::exists(results_file(path))) {
-        print_unfinished(path, passes);
+        print_unfinished_runs(path, passes);
+      } else if (const auto run = run_of_passes(path)) {
+        print_heading(path, "saved passes of a run");
+        print_line("the run", "headscope inspect " + shell_word(*run));
       } else if (is_task_input(path)) {
-        print_tasks(path, tokenizer_);
+        print_tasks(path, reading_);
       } else if (is_tokenizer(path)) {
         print_tokenizer(path);
       } else if (is_text_corpus(path)) {
-        print_corpus(path, tokenizer_, encoding_);
+        print_corpus(path, reading_, encoding_);
       } else {
         const std::string results = results_file(path);
         print_description(fs::exists(results) ? results : path, n_head_, with_arrays_);
@@ -276,7 +309,8 @@ class InspectCommand : public Command {
 
  private:
   std::vector<std::string> files_;
-  std::string tokenizer_, encoding_ = CorpusOptions().encoding;
+  TextOptions reading_;
+  std::string encoding_ = CorpusOptions().encoding;
   std::uint64_t n_head_ = 0;
   bool with_arrays_ = false;
 };

@@ -71,11 +71,47 @@ std::string text_of_options(const std::string& path) {
   return text;
 }
 
+/// Where the comment of a line begins: at a `#` at the beginning or after white space, outside a
+/// value in quotes. The length of a line without one.
+std::size_t comment_place(const std::string& line) {
+  constexpr const char* blanks = " \t\r";
+  std::size_t quote = line.find_first_not_of(blanks, line.find('=') + 1), end_quote = line.npos;
+  if (quote != line.npos && (line[quote] == '"' || line[quote] == '\'')) {
+    end_quote = line.find(line[quote], quote + 1);
+  }
+  for (std::size_t i = line.find('#'); i != line.npos; i = line.find('#', i + 1)) {
+    const bool is_quoted = end_quote != line.npos && quote < i && i < end_quote,
+               is_apart = i == 0 || std::string_view(blanks).find(line[i - 1]) != line.npos;
+    if (is_apart && !is_quoted) return i;
+  }
+  return line.size();
+}
+
+/// Boost would take every `#` for the beginning of a comment.
+constexpr char kept_hash = '\x01';
+
+std::string without_comments(const std::string& text) {
+  std::istringstream lines(text);
+  std::string result;
+  for (std::string line; std::getline(lines, line);) {
+    line.resize(comment_place(line));
+    std::ranges::replace(line, '#', kept_hash);
+    result += line + "\n";
+  }
+  return result;
+}
+
+std::string with_hashes(std::string text) {
+  std::ranges::replace(text, kept_hash, '#');
+  return text;
+}
+
 void read_config_file(const std::string& path, const po::options_description& description,
                       po::variables_map& values) {
   const std::string text = text_of_options(path);
   const bool has_mark = text.starts_with(utf8::byte_order_mark);
-  std::istringstream lines(has_mark ? text.substr(utf8::byte_order_mark.size()) : text);
+  std::istringstream lines(
+      without_comments(has_mark ? text.substr(utf8::byte_order_mark.size()) : text));
   try {
     auto parsed = po::parse_config_file(lines, description);
     for (po::option& option : parsed.options) {
@@ -83,11 +119,13 @@ void read_config_file(const std::string& path, const po::options_description& de
         throw UsageError(path + ": --" + option.string_key +
                          ": expected on the command line, got in a file of options");
       }
-      std::ranges::transform(option.value, option.value.begin(), value_in_file);
+      std::ranges::transform(option.value, option.value.begin(), [](const std::string& value) {
+        return value_in_file(with_hashes(value));
+      });
     }
     po::store(parsed, values);
   } catch (const po::error& error) {
-    throw UsageError(path + ": " + error.what());
+    throw UsageError(path + ": " + with_hashes(error.what()));
   }
 }
 

@@ -35,7 +35,11 @@ class RunCommand : public Command {
     const std::vector<std::string> begun = find_pass_files(output, run_.files.n_shard);
     const bool continues = run_.files.resume && !begun.empty();
     if (unsharded && !run_.force && !continues) refuse_replacement(output);
-    if (run_.files.resume && !run_.has_option_of_all_shards()) restore_options(begun);
+    if (run_.files.resume && !run_.has_option_of_all_shards()) {
+      restore_options(begun);
+    } else if (continues && unsharded) {
+      check_inputs_given(begun);
+    }
     Progress progress(run_.output.quiet, run_.resume_command());
     progress.phase("loading model and corpus");
     RunSetup setup(run_);
@@ -79,6 +83,17 @@ class RunCommand : public Command {
     throw DataError(output, "",
                     "expected the state of an unfinished run, got none; give the options of the "
                     "run again, or leave out --resume to begin");
+  }
+
+  /// @param begun  pass files of the unfinished run in the output folder.
+  /// @throws UsageError if a model, corpus or other file was given to that run and not to this one.
+  void check_inputs_given(const std::vector<std::string>& begun) const {
+    const std::string missing = run_.missing_input(read_pass_label(begun.front()).options);
+    if (missing.empty()) return;
+    throw UsageError(
+        "--resume: expected none of the options of the unfinished run or all of them, got some "
+        "without --" +
+        missing);
   }
 
   void note_setup(const RunSetup& setup) const {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/provenance.hpp"
@@ -220,14 +221,21 @@ void RunOptions::check() const {
     return std::ranges::any_of(
         table.options(), [&](const Option& option) { return option.name == name && option.given; });
   };
-  if (given("bos") && given("no-bos")) {
-    throw UsageError("--bos: expected without --no-bos, got both");
-  }
+  check_first_token(reading);
   for (const auto& [first, second] :
        {std::pair{"control-documents", "control"}, std::pair{"wait", "shard"}}) {
     if (!given(first) || given(second)) continue;
     throw UsageError(std::string("--") + first + ": expected together with --" + second +
                      ", got no --" + second);
+  }
+  const auto number = [&](const char* name) {
+    const auto option = std::ranges::find(table.options(), name, &Option::name);
+    return parse_whole_number(option->words.front()).value_or(0);
+  };
+  const std::uint64_t used = number("prune-documents"), ablated = number("ablate-documents");
+  if (used > 0 && ablated > used) {
+    throw UsageError("--ablate-documents: expected at most " + std::to_string(used) +
+                     ", the value of --prune-documents, got " + std::to_string(ablated));
   }
 }
 
@@ -235,6 +243,15 @@ bool RunOptions::has_option_of_all_shards() const {
   return std::ranges::any_of(table.options(), [](const Option& option) {
     return option.given && option.scope != OptionScope::process && option.name != "output";
   });
+}
+
+std::string RunOptions::missing_input(const std::string& json) const {
+  const nlohmann::json stored = nlohmann::json::parse(json, nullptr, false);
+  for (const Option& option : table.options()) {
+    const bool can_lack = option.is_path() && option.scope != OptionScope::process && !option.given;
+    if (can_lack && stored.contains(option.name)) return option.name;
+  }
+  return "";
 }
 
 void RunOptions::restore(const std::string& json, const std::string& path) try {
@@ -259,6 +276,30 @@ void RunOptions::restore(const std::string& json, const std::string& path) try {
   }
 } catch (const nlohmann::json::exception&) {
   throw DataError(path, "", "expected the options of a run, got other text");
+}
+
+std::string sha256_attribute(const Option& option) {
+  return plain_name(option.name, '_') + "_sha256";
+}
+
+std::map<std::string, std::string> recorded_settings(const Results& results) {
+  constexpr std::size_t n_digit = 12;
+  const nlohmann::json stored = nlohmann::json::parse(results.text("options"), nullptr, false);
+  if (!stored.is_object()) return {};
+  std::map<std::string, std::string> settings;
+  const RunOptions options;
+  for (const Option& option : options.table.options()) {
+    const auto value = stored.find(option.name);
+    if (option.scope != OptionScope::numbers || value == stored.end() || *value == false) continue;
+    const std::string sha256 = results.text(sha256_attribute(option));
+    settings[option.name] = "--" + option.name;
+    if (!sha256.empty()) {
+      settings[option.name] += " of SHA-256 " + one_line(sha256.substr(0, n_digit));
+    } else if (value->is_string()) {
+      settings[option.name] += " " + one_line(value->get<std::string>());
+    }
+  }
+  return settings;
 }
 
 std::string resume_command_of(const std::string& folder, int shard, int n_shard) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,8 @@ struct RunOptions {
   OptionTable table;         ///< of all the above
 
   /// Checks the options against each other.
-  /// @throws UsageError naming two that exclude each other, or one that needs another.
+  /// @throws UsageError naming two that exclude or contradict each other, or one that needs
+  /// another.
   void check() const;
 
   /// Whether any option common to all shards is given, other than the output folder.
@@ -58,6 +60,9 @@ struct RunOptions {
   std::string as_json() const;
   /// as_json with absolute paths, the number of threads in use and the engines.
   std::string for_merging() const;
+  /// The first option that names files and has a value in the JSON of a run, but was not given
+  /// here; empty if there is none.
+  std::string missing_input(const std::string& json) const;
   /// Sets the options and engines from the JSON of a run, except options of scope `process`.
   /// @param path  file that the JSON comes from.
   /// @throws DataError that names the file if the text is not of such a form; OptionError
@@ -67,6 +72,12 @@ struct RunOptions {
   /// Sets the shard from `K/N`; false if the text has another form.
   bool read_shard(const std::string& text);
 };
+
+/// The attribute of the results that holds the SHA-256 of an option's file: `features_sha256`.
+std::string sha256_attribute(const Option& option);
+/// The options that change numbers, as the results record them: by name, as typed; of a file, the
+/// beginning of its SHA-256. Empty if they record none.
+std::map<std::string, std::string> recorded_settings(const Results& results);
 
 /// The command that resumes a shard; with `--shard` if there are several shards.
 std::string resume_command_of(const std::string& folder, int shard, int n_shard);

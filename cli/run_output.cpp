@@ -94,6 +94,16 @@ void check_output_folder(const std::string& path) {
 }
 
 void refuse_replacement(const std::string& path) {
+  const auto lacks = [&](const char* name) {
+    std::error_code ignored;
+    return !fs::exists(fs::path(path) / name, ignored);
+  };
+  if (holds_results(path) && (lacks("report.html") || lacks("report.md"))) {
+    throw DataError(path, "",
+                    "holds results without their report, as of a run that was stopped while it "
+                    "drew; `headscope report " +
+                        shell_word(path) + "` draws it, --force replaces the results");
+  }
   if (holds_results(path)) {
     throw DataError(path, "",
                     "holds the results of a finished run; --force replaces them, or choose another "

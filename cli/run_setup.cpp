@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <ranges>
+#include <set>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
@@ -158,6 +160,33 @@ std::string identity_of(const Option& option) {
   return option.is_path() ? file_sha256(option.words.front()) : option.words.front();
 }
 
+/// `does not use --paths-exact: the analysis paths does not run`, of options that were given.
+std::vector<std::string> unused_option_notes(const RunOptions& options,
+                                             const std::vector<const RegisteredAnalysis*>& analyses,
+                                             const Corpus* corpus) {
+  std::vector<std::string> notes;
+  if (!options.restored_from.empty()) return notes;
+  static const std::map<std::string, std::set<std::string>> kinds_read{
+      {"document-sentences", {"CoNLL-U"}},
+      {"literal-special-tokens", {"plain text"}},
+      {"encoding", {"CoNLL-U", "plain text"}}};
+  for (const Option& option : options.table.options()) {
+    if (!option.given) continue;
+    const std::string begin = "does not use --" + option.name + ": ";
+    for (const RegisteredAnalysis& analysis : analysis_registry()) {
+      if (option.heading != analysis.info.option_heading()) continue;
+      if (std::ranges::count(analyses, &analysis) > 0) continue;
+      notes.push_back(begin + "the analysis " + analysis.info.name + " does not run");
+    }
+    const auto kinds = kinds_read.find(option.name);
+    if (corpus == nullptr || kinds == kinds_read.end()) continue;
+    const auto is_there = [&](const std::string& kind) { return corpus->kinds().contains(kind); };
+    if (std::ranges::any_of(kinds->second, is_there)) continue;
+    notes.push_back(begin + "the corpus has no " + joined(kinds->second, " or "));
+  }
+  return notes;
+}
+
 bool is_of_one_process(const RunOptions& options) {
   return options.files.n_shard == 1 && !options.files.resume;
 }
@@ -206,14 +235,18 @@ RunSetup::RunSetup(RunOptions& options)
                                   .max_documents = options_.max_documents,
                                   .encoding = options_.encoding,
                                   .document_sentences = options_.document_sentences,
-                                  .literal_special_tokens = options_.literal_special_tokens});
+                                  .literal_special_tokens = options_.literal_special_tokens,
+                                  .d_vocab = model_.config.d_vocab});
   }
   if (needs_tasks) {
     if (!tokenizer_) {
       throw DataError(task_paths_.front(), "", "expected a tokenizer to read text with, got none",
                       Remedy::tokenizer);
     }
-    tasks_.emplace(task_paths_, *tokenizer_, TaskOptions{context_, options_.max_pairs});
+    tasks_.emplace(task_paths_, *tokenizer_,
+                   TaskOptions{.max_tokens = context_,
+                               .max_pairs = options_.max_pairs,
+                               .prepend_bos = options_.reading.prepend_bos});
   }
   if (corpus_) check_relations(*corpus_, joined(corpus_paths_, " "), analyses_);
   check_memory_of(options_,
@@ -255,6 +288,20 @@ std::vector<std::string> RunSetup::notes() const {
   }
   if (!corpus_ && !corpus_paths_.empty())
     notes.emplace_back("does not read --corpus: no analysis needs it");
+  const auto has_control = [](const RegisteredAnalysis* analysis) {
+    return analysis->info.control_pass >= 0;
+  };
+  if (options_.random_control() && std::ranges::none_of(analyses_, has_control))
+    notes.emplace_back("does not use --control random: no analysis has a control");
+  std::ranges::move(unused_option_notes(options_, analyses_, corpus_ ? &*corpus_ : nullptr),
+                    std::back_inserter(notes));
+  const std::optional<Index> first_token = model_.config.first_token;
+  if (tokenizer_ && options_.reading.prepend_bos && options_.reading.bos.empty() &&
+      first_token >= tokenizer_->size()) {
+    notes.push_back("does not begin documents with the bos_token_id of the config, " +
+                    std::to_string(*first_token) + ": the vocabulary has " +
+                    count_text(tokenizer_->size(), "token"));
+  }
   if (!corpus_) return notes;
   for (const CorpusFolder& folder : corpus_->folders()) {
     notes.push_back(corpus_folder_text(folder));
@@ -310,10 +357,11 @@ RunInput RunSetup::input() const {
   }
   for (const Option& option : options_.table.options()) {
     if (option.scope != OptionScope::numbers) continue;
-    input.identity["--" + option.name] = identity_of(option);
+    std::string& identity = input.identity["--" + option.name] = identity_of(option);
+    if (option.is_path() && option.given) input.attributes[sha256_attribute(option)] = identity;
   }
-  input.attributes = {{"command_line", recorded_text(options_.command_line)},
-                      {"options", options_.as_json()}};
+  input.attributes["command_line"] = recorded_text(options_.command_line);
+  input.attributes["options"] = options_.as_json();
   if (corpus_ || tasks_) input.attributes["context"] = static_cast<std::int64_t>(context_);
   if (tokenizer_) {
     input.attributes["first_token"] =

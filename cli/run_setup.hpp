@@ -29,7 +29,7 @@ class RunSetup {
   /// The analyses to run, in the order of the registry.
   const std::vector<const RegisteredAnalysis*>& analyses() const { return analyses_; }
   /// What the user may not expect: analyses that model and corpus do not allow, a corpus that none
-  /// reads, files of a folder that are left. One line each.
+  /// reads, options that nothing uses, files of a folder that are left. One line each.
   std::vector<std::string> notes() const;
 
  private:

@@ -7,6 +7,7 @@
 #include "inputs.hpp"
 #include "shared_options.hpp"
 #include "tasks/templates/template.hpp"
+#include "terminal.hpp"
 
 namespace headscope {
 namespace {
@@ -26,7 +27,7 @@ class TasksCommand : public Command {
  public:
   TasksCommand() {
     add_positional(options_, template_, "template", "TEMPLATE", "a template");
-    options_(selection_.n_pair, {"pairs", "N", "number of different pairs"});
+    options_(selection_.n_pair, {"pairs", "N", "number of different pairs"}).least = 1;
     options_(
         tokenizer_,
         {"tokenizer", "PATH",
@@ -42,10 +43,10 @@ class TasksCommand : public Command {
 
   void run(const std::string& /*command_line*/) override {
     const TaskTemplate& task = task_template(template_);
-    if (selection_.n_pair == 0) throw OptionError("--pairs", "expected at least 1, got 0");
-    const Tokenizer tokenizer = tokenizer_at(tokenizer_);
-    for (const TemplatePair& pair : template_pairs(task, tokenizer, selection_)) {
-      std::cout << json_line(task, pair) << "\n";
+    const DrawnPairs drawn = template_pairs(task, tokenizer_at(tokenizer_), selection_);
+    for (const TemplatePair& pair : drawn.pairs) std::cout << json_line(task, pair) << "\n";
+    if (drawn.n_left_out > 0) {
+      std::cerr << Terminal::error().note(left_out_text(drawn.n_left_out));
     }
   }
 

@@ -232,7 +232,9 @@ class Sentence : public CorpusAnalysis {
 
 Description description(const Results& results) {
   const ResultsGroup& group = results.group(sentence_info.name);
-  const auto values = [&](const char* name) -> const Array& { return group.values(name); };
+  const auto values = [&](const char* name) {
+    return without_removed_heads(results, group.values(name));
+  };
   const std::vector<std::string> labels = token_labels(group.texts("token_text"));
   Description description;
   description.add("Tokens", token_list(labels));
@@ -242,7 +244,7 @@ Description description(const Results& results) {
     description.add(score.about, leading_heads(values(score.info.name)));
   }
   description.add("From " + in_quotes(labels.back()),
-                  leading_keys(values(last_weight), values(last_key), labels));
+                  leading_keys(values(last_weight), group.values(last_key), labels));
   describe_next_tokens(group, description);
   return description;
 }
@@ -265,8 +267,9 @@ RegisteredAnalysis sentence_analysis(const Tokenizer& tokenizer, std::optional<T
           presentation()};
 }
 
-HeadIndex last_token_head(const ResultsGroup& sentence) {
-  const Array& values = sentence.values(last_weight);
+HeadIndex last_token_head(const Results& results) {
+  const Array values =
+      without_removed_heads(results, results.group(sentence_info.name).values(last_weight));
   return HeadIndex::of(largest(values.values).value_or(0), values.shape[1]);
 }
 

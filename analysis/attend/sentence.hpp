@@ -15,6 +15,6 @@ namespace headscope {
 RegisteredAnalysis sentence_analysis(const Tokenizer& tokenizer, std::optional<TokenId> next = {});
 
 /// The head with the largest weight of the last token, sink excluded.
-HeadIndex last_token_head(const ResultsGroup& sentence);
+HeadIndex last_token_head(const Results& results);
 
 }  // namespace headscope

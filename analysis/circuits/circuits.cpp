@@ -332,8 +332,7 @@ std::uint64_t memory(const RunShape& run) {
   // twice while they are computed; the circuit of tokens and a part of its factors; the forward
   // pass on induction sequences.
   return 3 * d * d * sizeof(double) + 2 * d * circuit_tokens_at_once * sizeof(double) +
-         Forward::bytes(run.config, std::min(run.config.n_ctx, longest_induction_sequence), true) +
-         run.config.n_layer * d * d * sizeof(float) +
+         induction_bytes(run.config) + run.config.n_layer * d * d * sizeof(float) +
          static_cast<std::uint64_t>(run.n_thread) * 9 * d * d * sizeof(double) +
          2 * composition_kinds.size() * n_head_total * n_head_total * sizeof(double);
 }

@@ -5,6 +5,7 @@
 #include "circuits/circuits.hpp"
 #include "head_figures.hpp"
 #include "headscope/figure.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -52,13 +53,14 @@ Figure composition_figure(const ResultsGroup& group) {
     panels.push_back({std::string(1, "QKV"[kind]) + "-composition",
                       scores.part(kind).mapped([&](double score) { return score - null(kind); })});
   }
-  PairMap pairs = pair_map(std::move(panels), heads[1], false, 3);
+  PairMap pairs = pair_map(std::move(panels), heads[1], {.n_named = 3, .positive = true});
   std::string strongest;
   for (std::size_t kind = 0; kind < scores.shape[0]; ++kind) {
     if (pairs.named[kind].empty()) continue;
-    strongest += (strongest.empty() ? " Strongest: " : "; ") + std::string(1, "QKV"[kind]) + " " +
-                 pairs.named[kind];
+    strongest += (strongest.empty() ? " Furthest above random: " : "; ") +
+                 std::string(1, "QKV"[kind]) + " " + pairs.named[kind];
   }
+  if (!strongest.empty()) strongest += ".";
   Heatmap& map = pairs.map;
   const std::string unit = pairs.names_heads ? "" : " (layer)";
   map.row_title = pairs.by_layer ? "layer of the earlier head" : "earlier head" + unit;
@@ -76,7 +78,7 @@ Figure composition_figure(const ResultsGroup& group) {
               "transpose (K) or OV (V), minus the mean of random Gaussian matrices of the same "
               "shapes. From the weights alone; empty where the second head is not in a later "
               "layer. The largest 0.5 % lie beyond the ends of the scale." +
-              pairs.about + strongest + ".",
+              pairs.about + strongest,
           .source = "Elhage et al. 2021",
           .content = std::move(map)};
 }
@@ -190,7 +192,11 @@ Figure offsets_figure(const ResultsGroup& group) {
 
 std::vector<Figure> circuits_figures(const Results& results) {
   const ResultsGroup& group = results.group("circuits");
-  std::vector<Figure> figures{copying_figure(group), composition_figure(group), rank_figure(group)};
+  std::vector<Figure> figures{copying_figure(group)};
+  if (!finite_values(group.values("composition").values).empty()) {
+    figures.push_back(composition_figure(group));
+  }
+  figures.push_back(rank_figure(group));
   if (group.values("subspace_overlap").shape[2] > 1) {
     figures.push_back(overlap_figure(group));
   }

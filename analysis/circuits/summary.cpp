@@ -27,12 +27,13 @@ std::string count_of(const ResultsGroup& group, const char* name) {
 
 std::string copying_text(const ResultsGroup& group) {
   const Array& copying = group.values("ov_copying");
-  if (ranking(copying.values).empty()) return "No head has a value circuit.";
+  const std::size_t n_head_with_circuit = finite_values(copying.values).size();
+  if (n_head_with_circuit == 0) return "No head has a value circuit.";
   const std::string threshold = number_text(least_copying, 2);
   return "By weights alone, as if heads read raw embeddings, heads that copy (OV copying above " +
          threshold + "): " + count_of(group, "n_copying") + " of " +
-         std::to_string(copying.size()) + ", heads that write the opposite (below -" + threshold +
-         "): " + count_of(group, "n_opposite") +
+         std::to_string(n_head_with_circuit) + ", heads that write the opposite (below -" +
+         threshold + "): " + count_of(group, "n_opposite") +
          "; largest: " + largest_heads(copying.values, copying.shape[1], 5) + ".";
 }
 
@@ -46,7 +47,8 @@ std::string rank_text(const ResultsGroup& group) {
     of_heads.push_back(arma::accu(arma::vec(rank.part(layer).values)));
   }
   return " The query-key product of a head needs " + decimals(median, 0) +
-         " singular values for 90 % of its sum of squares. The heads of a layer together need " +
+         (median == 1 ? " singular value" : " singular values") +
+         " for 90 % of its sum of squares. The heads of a layer together need " +
          decimals(arma::median(arma::vec(joint.values)), 0) + "; added up head by head, " +
          decimals(arma::median(arma::vec(of_heads)), 0) + " (medians).";
 }
@@ -83,9 +85,11 @@ class CompositionExcess {
 /// The pairs furthest above random matrices.
 std::string composition_text(const CompositionExcess& excess) {
   constexpr std::size_t n_named = 3;
-  const std::vector<std::size_t> order = ranking(excess.scores().values);
+  std::vector<std::size_t> order = ranking(excess.scores().values);
   if (order.empty())
-    return " There are no two layers, or no random draws, to judge composition by.";
+    return " There are no heads of two layers, or no random draws, to judge composition by.";
+  std::erase_if(order, [&](std::size_t index) { return excess.scores().values[index] <= 0; });
+  if (order.empty()) return " No composition lies above random.";
   return " Composition furthest above random: " +
          joined(order | std::views::take(n_named), "; ",
                 [&](std::size_t index) { return excess.text(index); }) +
@@ -133,7 +137,11 @@ std::string position_text(const ResultsGroup& group) {
            "through queries and keys is computed for tokens at distance 0.";
   }
   const Array& share = group.values("position_only_share");
-  const std::vector<double> previous = share.part(0).at_last(1).values;
+  std::vector<double> previous = share.part(0).at_last(1).values;
+  for (std::size_t head = 0; head < previous.size(); ++head) {
+    const bool is_removed = std::isnan(group.values("ov_copying").values[head]);
+    if (is_removed) previous[head] = std::nan("");
+  }
   if (ranking(previous).empty()) return "";
   return " From positions alone, the layer 0 heads that look most at the previous token are " +
          largest_heads(previous, share.shape[1], 3) + ".";

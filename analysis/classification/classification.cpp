@@ -33,10 +33,12 @@ const AnalysisInfo classification_info{
     .keeps_relations = true,
 };
 
-/// The pattern of the head with the largest induction score on one sequence.
-void add_induction_pattern(const Model& model, const TokenIds& tokens, ResultsGroup& group) {
+/// The pattern of the head with the largest induction score on the first sequence.
+void add_induction_pattern(const Model& model, const std::vector<TokenIds>& sequences,
+                           ResultsGroup& group) {
   const std::optional<std::size_t> best = largest(group.values("induction").values);
   if (!best) return;
+  const TokenIds& tokens = sequences.front();
   const HeadIndex head = HeadIndex::of(*best, model.config.n_head);
   const Matrix pattern = head_pattern(model, tokens, head);
   Array by_query({tokens.size(), tokens.size()});
@@ -113,8 +115,7 @@ class Classification : public CorpusAnalysis {
     std::vector<ResultsGroup> groups{results(statistics)};
     add_explained(types_, statistics, context_.settings, groups.front());
     add_induction_pattern(
-        context_.model,
-        induction_sequences(context_.model, first_token(), context_.settings.seed).front(),
+        context_.model, induction_sequences(context_.model, first_token(), context_.settings.seed),
         groups.front());
     if (std::optional<ResultsGroup> examples = examples_group(types_, statistics, groups.front())) {
       groups.push_back(*std::move(examples));
@@ -176,7 +177,7 @@ class Classification : public CorpusAnalysis {
 
 std::uint64_t classification_bytes(const RunShape& run) {
   return CountingPass::bytes(run.config) + ScoringPass::bytes(run, head_type_list().size()) +
-         Explanation::bytes(run) + classification_results_bytes(run);
+         Explanation::bytes(run) + classification_results_bytes(run) + induction_bytes(run.config);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
@@ -19,16 +20,18 @@ std::string attend_by_text(const Results& results) {
   const std::vector<std::string> names = spaced(group.labels("head_type"));
   const std::string of_heads =
       std::to_string(types.n_typed) + " of " + count_text(types.n_head, "head");
-  const std::string text = group.has("control_type_heads")
-                               ? of_heads + " have a type that untrained models have less often"
-                               : of_heads + " have a type";
+  const std::string have = types.n_head == 1 ? " has" : " have";
+  const std::string text =
+      of_heads + have +
+      (group.has("control_type_heads") ? " a type that untrained models have less often"
+                                       : " a type");
   if (types.learned.empty()) return text + ".";
   std::string list =
       joined(types.learned | std::views::take(most_types_named), ", ", [&](const TypeCount& count) {
         return names[count.type] + " (" + count_text(count.n_head, "head") + ")";
       });
   if (const std::size_t n_type = types.learned.size(); n_type > most_types_named) {
-    list += " and " + count_text(n_type - most_types_named, "type") + " of fewer heads";
+    list += " and " + count_text(n_type - most_types_named, "more type");
   }
   return text + ": " + list + ".";
 }
@@ -58,25 +61,29 @@ std::string explained_text(const ResultsGroup& group) {
          (n_other == 1 ? " is" : " are") + " not.";
 }
 
-/// The heads of largest cost that no label explains. Only measurable costs count.
+/// The heads of largest cost that no label explains. Only measurable costs count, and no head with
+/// a label of which the run cannot tell whether it explains the effect.
 std::string look_next_text(const Results& results) {
   const ResultsGroup& group = results.group("classification");
   if (!group.has("explained_verdict") || !results.has("pruning")) return "";
   const ResultsGroup& pruning = results.group("pruning");
   if (!pruning.has("loss_increase")) return "";
-  const Array& verdicts = group.values("explained_verdict");
+  const Array &verdicts = group.values("explained_verdict"),
+              &mass = group.values("explained_place_mass");  // of labels that were run
   const Variable& cost = pruning.variable("loss_increase");
   const double baseline = pruning.scalar("loss_baseline");
   const std::size_t n_head = verdicts.shape[2], n_head_total = verdicts.shape[1] * n_head;
   std::vector<std::size_t> heads;
   for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
     const Estimate estimate = cost.estimate(head_index);
-    bool is_explained = false;
+    bool may_be_explained = false;
     for (std::size_t type = 0; type < verdicts.shape[0]; ++type) {
-      const double verdict = verdicts.values[type * n_head_total + head_index];
-      is_explained |= static_cast<LabelVerdict>(verdict) == explained;
+      const std::size_t place = type * n_head_total + head_index;
+      const auto verdict = static_cast<LabelVerdict>(verdicts.values[place]);
+      may_be_explained |=
+          verdict == explained || (verdict == not_measured && !std::isnan(mass.values[place]));
     }
-    if (!is_explained && is_measurable(estimate, baseline)) heads.push_back(head_index);
+    if (!may_be_explained && is_measurable(estimate, baseline)) heads.push_back(head_index);
   }
   if (heads.empty()) return "";
   std::ranges::stable_sort(heads, std::greater(),

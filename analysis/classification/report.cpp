@@ -130,12 +130,19 @@ std::string syntax_line(const ResultsGroup& group) {
          percent(baseline.values[*best]) + "." + rules_line(group);
 }
 
+/// Whether no other head has the largest value.
+bool is_alone(const Array& by_head, std::size_t largest) {
+  return std::ranges::count(by_head.values, by_head.values[largest]) == 1;
+}
+
 // The head that is right on the most held-out pronouns beside the best rule there.
-std::string coreference_line(const ResultsGroup& group) {
+std::string coreference_line(const Results& results) {
+  const ResultsGroup& group = results.group("classification");
   if (!group.has("coreference_p") || !largest(group.values("coreference_p").values)) {
     return "";
   }
-  const Array& accuracy = group.values("coreference_pronoun_heldout");
+  const Array accuracy =
+      without_removed_heads(results, group.values("coreference_pronoun_heldout"));
   const std::optional<std::size_t> best = largest(accuracy.values);
   const Array& rules = group.values("coreference_baseline_heldout");
   const std::vector<double> of_rule = rules.at_last(1).values;
@@ -149,10 +156,13 @@ std::string coreference_line(const ResultsGroup& group) {
   return "In finding what a pronoun refers to, " +
          (n_passed == 0 ? "no head" : count_text(n_passed, "head")) +
          (n_passed < 2 ? " is" : " are") + " shown to beat the best simple rule by at least " +
-         number_text(100 * least_gain, 2) + " points. " + head_text(*best, accuracy.shape[1]) +
-         " is best: right on " + percent(accuracy.values[*best]) +
-         " of the held-out pronouns, where " + words[*best_rule] + " is right on " +
-         percent(of_rule[*best_rule]) +
+         number_text(100 * least_gain, 2) + " points. " +
+         (accuracy.values[*best] > 0
+              ? head_text(*best, accuracy.shape[1]) +
+                    (is_alone(accuracy, *best) ? " is best" : " is among the best") +
+                    ": right on " + percent(accuracy.values[*best]) + " of the held-out pronouns"
+              : "No head is right on any held-out pronoun") +
+         ", where " + words[*best_rule] + " is right on " + percent(of_rule[*best_rule]) +
          (of_rule[*best_rule] + least_gain > 1
               ? ", so that no head could be better by the " + number_text(100 * least_gain, 2) +
                     " points that the type requires."
@@ -162,13 +172,20 @@ std::string coreference_line(const ResultsGroup& group) {
 std::string repetition_line(const Array& induction, const Array& previous) {
   std::string text;
   if (const auto head_index = largest(induction.values)) {
-    text += "On repeated random tokens, " + head_text(*head_index, induction.shape[1]) + " puts " +
-            percent(induction.values[*head_index]) +
-            " of its attention on the token that followed last time, more than any other head. ";
+    text += induction.values[*head_index] > 0
+                ? "On repeated random tokens, " + head_text(*head_index, induction.shape[1]) +
+                      " puts " + percent(induction.values[*head_index]) +
+                      " of its attention on the token that followed last time, " +
+                      (is_alone(induction, *head_index) ? "more than any other head. "
+                                                        : "no head more. ")
+                : "On repeated random tokens, no head attends to the token that followed last "
+                  "time. ";
   }
   if (const auto head_index = largest(previous.values)) {
-    text += head_text(*head_index, previous.shape[1]) + " attends most to the previous token (" +
-            percent(previous.values[*head_index]) + ").";
+    text += previous.values[*head_index] > 0 ? head_text(*head_index, previous.shape[1]) +
+                                                   " attends most to the previous token (" +
+                                                   percent(previous.values[*head_index]) + ")."
+                                             : "No head attends to the previous token.";
   }
   return text;
 }
@@ -177,8 +194,10 @@ std::string sink_line(const Array& sink) {
   const std::optional<std::size_t> most = largest(sink.values);
   if (!most) return "";
   return "On average a head puts " + percent(mean_of_numbers(sink.values)) +
-         " of its attention on the first token, the sink; " + head_text(*most, sink.shape[1]) +
-         " puts the most there (" + percent(sink.values[*most]) + ").";
+         " of its attention on the first token, the sink" +
+         (is_alone(sink, *most) ? "; " + head_text(*most, sink.shape[1]) +
+                                      " puts the most there (" + percent(sink.values[*most]) + ")."
+                                : ", and none more than " + percent(sink.values[*most]) + ".");
 }
 
 Description description(const Results& results) {
@@ -191,7 +210,7 @@ Description description(const Results& results) {
   description.found = description.headline.attend_by;
   description.add("Types", type_line(results));
   description.add("Syntax", syntax_line(group));
-  description.add("Coreference", coreference_line(group));
+  description.add("Coreference", coreference_line(results));
   description.add("Repetition and position",
                   repetition_line(by_head("induction"), by_head("previous_token")));
   description.add("Attention sink", sink_line(by_head("sink")));

@@ -1,6 +1,7 @@
 #include "classification/variables.hpp"
 
 #include "classification/tests/relations.hpp"
+#include "induction.hpp"
 
 namespace headscope {
 
@@ -51,8 +52,9 @@ const VariableTable& classification_variables() {
        "across sentences of the piece",
        "offset: Clark et al. 2019; word_class: Headscope"},
       {"relation_class", "relation direction", "1",
-       "The part of speech that is right most often on odd-numbered documents; empty where no part "
-       "of speech is ever right, and with --relation-baseline offset"},
+       "The part of speech that is right most often on odd-numbered documents, or on even-numbered "
+       "ones where none is right on odd-numbered ones; empty where no part of speech is ever "
+       "right, and with --relation-baseline offset"},
       Declaration::flag(
           "relation_baseline_rule", "relation direction", {"offset", "word_class"},
           "The rule of relation_baseline_heldout; offset where both rules are equally good"),
@@ -78,7 +80,8 @@ const VariableTable& classification_variables() {
                             std::to_string(static_cast<int>(least_heldout_documents)) +
                             " odd-numbered documents"),
       {"relation_offset", "relation direction", "words",
-       "The word offset of relation_baseline_heldout_offset; 0 if there is none",
+       "The word offset of relation_baseline_heldout_offset, or the best on even-numbered "
+       "documents where no offset is right on odd-numbered ones; 0 if no offset is ever right",
        headscope_definition, "", integer},
       {"relation_p", "relation direction layer head", "probability",
        "One-sided p-value of a paired t-test over odd-numbered documents with such an arc: the "
@@ -145,7 +148,9 @@ const VariableTable& classification_variables() {
       {"semantic_z", "layer head", "1", "(semantic - semantic_null) / semantic_null_std"},
       {"induction", "layer head", "probability",
        "Mean attention from the second half of a repeated random sequence to the token after the "
-       "query token's first occurrence; the interval is over sequences",
+       "query token's first occurrence; the interval is over sequences; no value if the model's "
+       "context has no room for " +
+           std::to_string(shortest_induction_half) + " tokens twice",
        "Olsson et al. 2022; TransformerLens", "sequences resampled"},
       {"sentence_sink", "pronoun layer head", "probability",
        "Mean attention to position 0, from tokens of sentences without or with a pronoun (PRON)",

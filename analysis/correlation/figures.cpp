@@ -34,7 +34,8 @@ Heatmap cosine_scale() {
 
 Figure across_layers(const ResultsGroup& group) {
   const std::size_t n_head = group.dimension("head").size();
-  PairMap pairs = pair_map({{"", off_diagonal(group.values("cosine_all"))}}, n_head, true, 6);
+  PairMap pairs = pair_map({{"", off_diagonal(group.values("cosine_all"))}}, n_head,
+                           {.n_named = 6, .symmetric = true});
   Heatmap& map = pairs.map;
   map.value_title = "cosine";
   map.row_title = pairs.by_layer ? "layer" : pairs.names_heads ? "head" : "head (layer)";
@@ -151,12 +152,12 @@ Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
                            .equal = true}};
 }
 
-}  // namespace
-
-std::vector<Figure> correlation_figures(const Results& results) {
+/// Figures of the heads of a layer beside one another; none where a layer has one head.
+std::vector<Figure> layer_figures(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
+  if (group.dimension("head").size() == 1) return {};
   const Array& cosine = group.values("cosine");
-  std::vector<Figure> figures{
+  return {
       mean_cosine(results, group),
       layer_matrices(cosine.part(1), cosine_scale(),
                      {.name = "cosine_residual_space",
@@ -185,6 +186,13 @@ std::vector<Figure> correlation_figures(const Results& results) {
                       .source = "Kornblith et al. 2019",
                       .content = {}}),
       disagreement(group)};
+}
+
+}  // namespace
+
+std::vector<Figure> correlation_figures(const Results& results) {
+  const ResultsGroup& group = results.group("correlation");
+  std::vector<Figure> figures = layer_figures(results);
   if (group.has("cosine_all")) figures.push_back(across_layers(group));
   if (group.has("mds")) {
     const std::optional<HeadTypes> types = head_types(results);

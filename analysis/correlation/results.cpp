@@ -189,7 +189,8 @@ constexpr const char* mixing_statement =
 
 /// Undecided until untrained models are compared (settle_mixing).
 Claim mixing_claim(const Estimate& overlap, const ResultsGroup& group) {
-  const std::vector<double> shares = finite_values(group.values("output_share").values);
+  std::vector<double> shares = finite_values(group.values("output_share").values);
+  std::erase(shares, 0);  // of removed heads
   const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
   Claim claim;
   claim.number = 10;
@@ -199,13 +200,16 @@ Claim mixing_claim(const Estimate& overlap, const ResultsGroup& group) {
       "share of the absolute inner products of heads' outputs after W_O that is between different "
       "heads";
   claim.effect = overlap;
-  claim.evidence = "Before W_O the concatenated outputs of heads are orthogonal. After W_O, " +
-                   percent(overlap.value) +
-                   " of the absolute inner products are between different heads." +
-                   (shares.empty() ? ""
-                                   : " One head accounts for between " + percent(*least) + " and " +
-                                         percent(*most) + " of the output of its layer.") +
-                   " Untrained models (--control random) put the claim to the test.";
+  claim.evidence =
+      "Before W_O the concatenated outputs of heads are orthogonal. After W_O, " +
+      percent(overlap.value) + " of the absolute inner products are between different heads." +
+      (shares.empty()
+           ? ""
+           : " A head accounts for " +
+                 (shares.size() == 1 ? percent(*most)
+                                     : "between " + percent(*least) + " and " + percent(*most)) +
+                 " of the output of its layer.") +
+      " Untrained models (--control random) put the claim to the test.";
   return claim;
 }
 

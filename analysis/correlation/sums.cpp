@@ -170,11 +170,20 @@ arma::mat linear_cka(const arma::vec& sum, const arma::mat& product, double n_to
   const Index d_head = sum.n_elem / n_head;
   const arma::mat centred = product - sum * sum.t() / n_token;
   arma::mat squares(n_head, n_head);
+  const auto trace = [&](const arma::mat& of, Index head) {
+    const Index first = head * d_head, last = first + d_head - 1;
+    return arma::trace(of.submat(first, first, last, last));
+  };
+  // Outputs that vary by no more than float32 rounds them are constant.
+  constexpr double rounding = 1e-12;
+  const auto is_constant = [&](Index head) {
+    return trace(centred, head) <= rounding * trace(product, head);
+  };
   for (Index i = 0; i < n_head; ++i) {
     for (Index j = 0; j < n_head; ++j) {
       const auto block =
           centred.submat(i * d_head, j * d_head, (i + 1) * d_head - 1, (j + 1) * d_head - 1);
-      squares(i, j) = arma::accu(arma::square(block));
+      squares(i, j) = is_constant(i) || is_constant(j) ? 0 : arma::accu(arma::square(block));
     }
   }
   return cosines(squares);

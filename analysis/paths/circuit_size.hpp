@@ -13,7 +13,7 @@ inline constexpr double kept_share = 0.9;
 /// A circuit of a larger share of all edges is not sparse.
 inline constexpr double sparse_share = 0.2;
 
-/// Share of what all edges add to a margin that a circuit keeps; NaN if they add nothing.
+/// Share of what all edges add to a margin that a circuit keeps; NaN unless they raise it.
 /// @param margin  of the circuit. @param none, all  margins without any edge and with all.
 inline double faithfulness(double margin, double none, double all) {
   return all > none ? (margin - none) / (all - none) : std::nan("");

@@ -62,7 +62,8 @@ Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::siz
           .group = group.name,
           .title = "How few edges do a task",
           .caption = std::string("Margin with some edges kept and all others ablated, from 0 with "
-                                 "none kept to 1 with all; 95 % intervals over resampled pairs.") +
+                                 "none kept to 1 with all; 95 % intervals over resampled pairs. "
+                                 "Shares below -0.5 or above 1.5 lie outside the panels.") +
                      path_panels,
           .source = "Conmy et al. 2023; Syed et al. 2023",
           .content = Chart{.panels = std::move(panels),

@@ -1,6 +1,7 @@
 #include "paths/paths.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "headscope/ablation.hpp"
 #include "headscope/circuit.hpp"
@@ -56,8 +57,10 @@ class Paths : public TaskPassAnalysis<PathsInput> {
         tasks_(context.tasks->tasks()) {
     const auto& options = settings_.options<PathsOptions>();
     if (options.n_repeated > 0) {
-      tasks_.push_back(repeated_tokens_task(model_, induction_first_token(model_, context.corpus),
-                                            options.n_repeated, settings_.seed));
+      std::optional<TokenId> first_token;
+      if (context.tasks->has_bos()) first_token = induction_first_token(model_, context.corpus);
+      tasks_.push_back(
+          repeated_tokens_task(model_, first_token, options.n_repeated, settings_.seed));
     }
     batches_ = pair_batches(tasks_);
     given_.resize(tasks_.size());
@@ -95,16 +98,19 @@ std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;
   const EdgeGraph graph(config);
   const auto& options = run.settings.options<PathsOptions>();
-  const std::uint64_t n_column = most_batch_columns(config.n_ctx), n_edge = graph.n_edge(),
+  // Of the tasks, and of the task of repeated tokens.
+  const Index longest =
+      std::max(config.n_ctx, std::min(config.longest_sequence(), 1 + 2 * longest_repeated_half));
+  const std::uint64_t n_column = most_batch_columns(longest), n_edge = graph.n_edge(),
                       n_task = run.n_task + (options.n_repeated > 0 ? 1 : 0),
                       n_exact = std::min<std::uint64_t>(options.n_exact, n_edge),
                       n_place = options.ablation != "position_mean"
                                     ? 1
-                                    : std::min(config.n_ctx, PathsOptions::most_position),
+                                    : std::min(longest, PathsOptions::most_position),
                       n_circuit = (n_path_order + (options.ordering.empty() ? 0 : 1)) *
                                   circuit_steps(graph.n_edge()).size(),
                       most_circuit_columns = std::max<std::uint64_t>(
-                          2 * config.n_ctx, CircuitForward::columns_at_once(config));
+                          2 * longest, CircuitForward::columns_at_once(config));
   // Of each task: sums of all edges; those of one batch and the resamples of one result; plans and
   // results; replacements.
   const std::uint64_t n_narrowing = n_narrowing_pass * CircuitSize::n_point(graph.n_edge()),

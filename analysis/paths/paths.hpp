@@ -16,11 +16,13 @@ struct PathsOptions {
   std::string ordering;  ///< file of a circuit; empty: none
 
   void declare(OptionTable& option) {
-    option(n_step, {"paths-steps", "M",
-                    "number of passes for integrated gradients: the effect of an edge takes the "
-                    "mean gradient over this many inputs from the mean embedding to the tokens; 1: "
-                    "first-order effects only"})
-        .most = 1000;
+    Option& steps =
+        option(n_step, {"paths-steps", "M",
+                        "number of passes for integrated gradients: the effect of an edge takes "
+                        "the mean gradient over this many inputs from the mean embedding to the "
+                        "tokens; 1: first-order effects only"});
+    steps.least = 1;
+    steps.most = 1000;
     option(n_exact, {"paths-exact", "N",
                      "number of edges to ablate exactly in each task; the edges with the largest "
                      "integrated effects are taken"});

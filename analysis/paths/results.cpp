@@ -87,12 +87,13 @@ const VariableTable path_variables{
      "share of the margin that the first `step` edges of an order keep when all other edges are "
      "ablated: (margin with these edges - margin with no edge) / (margin with all edges - margin "
      "with no edge); orders: largest |edge_integrated| first, largest |edge_first_order| first, or "
-     "seeded random; {replaced}; no value if the model is not shown to do the task (can_do)",
+     "seeded random; {replaced}; no value if edge_margin is not above 0, or if the model is not "
+     "shown to do the task (can_do)",
      circuit_discovery, by_pairs},
     {"faithfulness_given", "task step", "1",
      "faithfulness of the edges in the order that the file of --paths-ordering gives, largest "
-     "|score| first; {replaced}; no value for tasks without such a file, or if the model is not "
-     "shown to do the task (can_do)",
+     "|score| first; {replaced}; no value for tasks without such a file, if edge_margin is not "
+     "above 0, or if the model is not shown to do the task (can_do)",
      circuit_discovery, by_pairs},
     {"edge_margin", "task", "nats per pair",
      "margin with all edges minus margin with no edge; {replaced}; no value if the model is not "

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/number_text.hpp"
-#include "pruning/orders.hpp"
 #include "pruning/results.hpp"
 
 namespace headscope {
@@ -63,7 +62,7 @@ constexpr std::array<double, 2> tolerances{0.01, 0.05};
 void add_prunable_share(const DocumentRows& rows, const ModelConfig& config,
                         const AnalysisSettings& settings, ResultsGroup& group) {
   const auto share_of = [&](const Array& means, std::size_t order, std::size_t tolerance) {
-    return prunable_share(means, order, tolerances[tolerance], heads_left(config).size());
+    return prunable_share(means, order, tolerances[tolerance], config.heads_left().size());
   };
   // Of ablation and importance the order under which more heads can go on even documents.
   const Array even = curve_means(rows, every_document_once(rows), false);

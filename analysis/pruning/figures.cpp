@@ -27,10 +27,11 @@ Figure ablation_figure(const ResultsGroup& group) {
   Heatmap map = head_map("loss increase (nats per token)", {});
   const Variable& increase = group.variable("loss_increase");
   Array unsure(increase.values.shape);
-  bool harmful = false;
+  bool harmful = false, any_interval = false;
   for (std::size_t i = 0; i < unsure.size(); ++i) {
     const Estimate head = increase.estimate(i);
     unsure.values[i] = head.low <= 0 && head.high >= 0 ? 1 : 0;
+    any_interval |= head.has_interval();
     harmful = harmful || (head.has_interval() ? head.high : head.value) < 0;
   }
   const std::vector<std::string>& ablations = group.labels("ablation");
@@ -46,9 +47,10 @@ Figure ablation_figure(const ResultsGroup& group) {
           .title = "Loss increase when one head is ablated",
           .caption =
               "Mean loss with one head ablated minus the loss of the whole model, nats per token; "
-              "kinds of ablation that differ much in size have a scale each. A dot marks a head "
-              "whose 95 % interval includes zero. The scale is centred at zero if ablating some "
-              "head lowers the loss.",
+              "kinds of ablation that differ much in size have a scale each. " +
+              std::string(any_interval ? "A dot marks a head whose 95 % interval includes zero. "
+                                       : "There are no intervals: a colour may be chance. ") +
+              "The scale is centred at zero if ablating some head lowers the loss.",
           .source = michel,
           .content = std::move(map)};
 }
@@ -90,7 +92,8 @@ ChartPanel curve_panel(const ResultsGroup& group, Index n_head, const std::strin
     for (std::size_t step = 0; step < shares.size(); ++step) {
       const double loss = curve(order, step);
       if (orders[order] == "random") {
-        const double low = std::max(loss - deviation[step], std::min(loss, baseline));
+        const double low =
+            loss < baseline ? loss - deviation[step] : std::max(loss - deviation[step], baseline);
         series.add(shares[step], {loss, low, loss + deviation[step]});
       } else {
         series.add(shares[step], loss);
@@ -113,7 +116,8 @@ Figure curve_figure(const Results& results) {
               "Mean loss when a growing share of heads is set to zero, in ascending order of "
               "ablation loss, in ascending order of layer-normalized first-order importance, and "
               "in random order (mean of 5 orders; band: one standard deviation, cut at the whole "
-              "model's loss). Even-numbered documents make the orders; odd-numbered documents "
+              "model's loss where their mean lies above that). Even-numbered documents make the "
+              "orders; odd-numbered documents "
               "measure the loss. The right panel enlarges the beginning of the left panel.",
           .source = michel,
           .content = Chart{.panels = {curve_panel(group, n_head, "all heads", 1),
@@ -130,9 +134,11 @@ ChartPanel importance_panel(const ResultsGroup& group, const char* variant,
   const std::size_t place = group.dimension("variant").index_of(variant);
   const Array importance = group.values("importance").part(place),
               measured = group.values("loss_increase").part(0);
-  Series heads = Series::points("heads, 95 % interval");
+  Series heads = Series::points("heads");
   for (std::size_t head_index = 0; head_index < importance.size(); ++head_index) {
-    heads.add(importance.values[head_index], group.variable("loss_increase").estimate(head_index));
+    const Estimate increase = group.variable("loss_increase").estimate(head_index);
+    if (increase.has_interval()) heads.label = "heads, 95 % interval";
+    heads.add(importance.values[head_index], increase);
   }
   heads.point_labels = furthest_names(measured.values, measured.shape[1], 6);
   const double rho = group.values("importance_correlation")(place);
@@ -155,7 +161,8 @@ Figure importance_figure(const ResultsGroup& group) {
           .title = "First-order importance against ablation",
           .caption =
               "Each point is a head. Up: the measured loss increase when the head is set to zero, "
-              "with its 95 % interval. Across, left panel: the importance of Michel et al., the "
+              "with its 95 % interval where there is one. Across, left panel: the importance of "
+              "Michel et al., the "
               "mean over documents of |sum of z.g|; it has no sign and predicts no increase. "
               "Across, right panel: signed importance, the loss increase that the gradient "
               "predicts; on the black line the prediction is exact. ρ: Spearman's rank "

@@ -6,16 +6,6 @@
 
 namespace headscope {
 
-std::vector<Index> heads_left(const ModelConfig& config) {
-  std::vector<Index> left(config.n_layer * config.n_head);
-  std::iota(left.begin(), left.end(), Index{0});
-  std::erase_if(left, [&](Index head_index) {
-    return std::ranges::binary_search(config.pruned_heads,
-                                      HeadIndex::of(head_index, config.n_head));
-  });
-  return left;
-}
-
 std::vector<Index> ascending_heads(const Array& scores) {
   std::vector<Index> order(scores.size());
   std::iota(order.begin(), order.end(), Index{0});

@@ -4,14 +4,10 @@
 
 #include "headscope/ablation.hpp"
 #include "headscope/array.hpp"
-#include "headscope/config.hpp"
 
 namespace headscope {
 
-/// Indices (layer * n_head + head) of the heads that the model has not lost, ascending.
-std::vector<Index> heads_left(const ModelConfig& config);
-
-/// Indices of heads by ascending score; ties by index, NaN last.
+/// Indices of heads (layer * n_head + head) by ascending score; ties by index, NaN last.
 /// @param scores  layer x head.
 std::vector<Index> ascending_heads(const Array& scores);
 

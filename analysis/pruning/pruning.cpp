@@ -9,6 +9,7 @@
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 #include "pruning/direct_effects.hpp"
+#include "pruning/passes/donors.hpp"
 #include "pruning/passes/pruning_pass.hpp"
 #include "pruning/results.hpp"
 #include "random_draws.hpp"
@@ -121,20 +122,20 @@ std::uint64_t memory(const RunShape& run) {
                               (n_first_order * (Statistics::added_bytes + sizeof(double)) +
                                n_ablation_row * sizeof(double))
                         : 0;
-  // z of the donors, all layers; of the mean, one layer.
-  const std::uint64_t donors = (options.n_donor * config.n_layer + 1) * values;
   const std::uint64_t row = (2 * n_ablation_row + n_importance_row + 1) * n_head_total +
                             config.n_layer + n_direct_part + 2 * n_curve_step * n_curve_order +
                             n_precision_sample;
+  // With the mean of z of one layer.
   const std::uint64_t direct =
-      2 * values * sizeof(float) + (n_head_total + config.n_layer) * run.n_token * sizeof(double);
+      3 * values * sizeof(float) + (n_head_total + config.n_layer) * run.n_token * sizeof(double);
   const Engines engines = run.settings.engines;
   return HeadAblation::bytes(config, run.n_token, run.n_thread, engines,
                              run.settings.ablation(config.d_vocab).sample, has_gradient_only) +
          std::max(HeadGradient::bytes(config, run.n_token, run.n_thread, engines),
                   Forward::bytes(config, run.n_token, false)) +
-         donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_head_total +
-         first_order_rows + n_document * row * Statistics::row_bytes;
+         DonorZ::bytes(config, run.n_token, options.n_donor) + direct +
+         n_curve_order * n_curve_step * n_head_total + first_order_rows +
+         n_document * row * Statistics::row_bytes;
 }
 
 }  // namespace

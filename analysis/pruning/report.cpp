@@ -5,6 +5,7 @@
 #include "base/number_text.hpp"
 #include "pruning/results.hpp"
 #include "report_text.hpp"
+#include "significance.hpp"
 
 namespace headscope {
 namespace {
@@ -35,11 +36,16 @@ std::string matter_text(const ResultsGroup& group) {
   const std::optional<std::size_t> most = largest(cost.values);
   if (!most) return "";
   const double rise = cost.values[*most];
-  const std::string text = rise <= 0 ? no_head_costs
-                                     : head_text(*most, cost.shape[1]) +
-                                           " matters most: without it the loss rises by " +
-                                           number_text(rise, 3) + " nats.";
   const double n_interval = group.values("n_interval")(0);
+  const std::string name = head_text(*most, cost.shape[1]), size = number_text(rise, 3) + " nats";
+  std::string text = no_head_costs;
+  if (rise > 0) {
+    const Estimate estimate = group.variable("loss_increase").estimate(*most);
+    text = estimate.has_interval() && !is_measurable(estimate, group.scalar("loss_baseline"))
+               ? "No head is shown to matter by itself: the costliest, " + name +
+                     ", raises the loss by " + size + ", which may be chance."
+               : name + " matters most: without it the loss rises by " + size + ".";
+  }
   if (n_interval == 0) return text;
   return text + " " + number_text(group.values("n_harmless")(0), 0) + " of " +
          number_text(n_interval, 0) + " heads can each be pruned without measurable loss.";
@@ -112,7 +118,8 @@ std::string donor_line(const ResultsGroup& group) {
   return "With z of other documents (resample) the loss increases of all heads add up to " +
          number_text(sum, 3) +
          " nats. The choice of those documents gives this sum a standard error of " +
-         number_text(error, 2) + " nats (" + percent(error / std::abs(sum)) + ").";
+         number_text(error, 2) + " nats" +
+         (error < std::abs(sum) ? " (" + percent(error / std::abs(sum)) + ")." : ".");
 }
 
 Description description(const Results& results) {
@@ -149,9 +156,11 @@ std::string loss_warning(const ResultsGroup& group, std::uint64_t d_vocab) {
   const double chance = std::log(static_cast<double>(d_vocab));
   // Of a model that guesses, the loss differs from chance by float32's rounding.
   if (!(loss > chance * (1 + 1e-6))) return "";
-  return "the loss of " + number_text(loss, 3) + " nats per token is above " +
-         number_text(chance, 3) + ", the loss of guessing among the " + std::to_string(d_vocab) +
-         " tokens: tokenizer, corpus or model may be the wrong one.";
+  int digits = 3;  // as many as tell both apart
+  while (number_text(loss, digits) == number_text(chance, digits)) ++digits;
+  return "the loss of " + number_text(loss, digits) + " nats per token is above " +
+         number_text(chance, digits) + ", the loss of guessing among the " +
+         std::to_string(d_vocab) + " tokens: tokenizer, corpus or model may be the wrong one.";
 }
 
 Presentation pruning_presentation() {

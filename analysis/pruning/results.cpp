@@ -161,7 +161,7 @@ void add_importance(const DocumentRows& rows, const ModelConfig& config, Results
   }
   group.add(pruning_variables()["importance"], importance);
   group.add(pruning_variables()["importance_normalized"], normalized);
-  const auto of_heads_left = [left = heads_left(config)](const Array& by_head) {
+  const auto of_heads_left = [left = config.heads_left()](const Array& by_head) {
     std::vector<double> values;
     for (const Index head_index : left) values.push_back(by_head.values[head_index]);
     return values;
@@ -298,7 +298,7 @@ std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
         permutation(config.n_layer * config.n_head, CounterRandom(CounterRandom(seed).value(i))));
   }
   for (std::vector<Index>& order : orders) {
-    std::erase_if(order, [left = heads_left(config)](Index head_index) {
+    std::erase_if(order, [left = config.heads_left()](Index head_index) {
       return !std::ranges::binary_search(left, head_index);
     });
   }

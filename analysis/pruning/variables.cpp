@@ -30,7 +30,7 @@ const VariableTable& pruning_variables() {
                          "documents whose heads were ablated, spread evenly over the corpus"),
       Declaration::count("n_document_first_order", "",
                          "documents on which the gradient predicted the loss increase: all "
-                         "documents of the sample"),
+                         "documents of the sample that have a predicted token"),
       {"loss", "", "nats per token",
        "mean negative log likelihood of a predicted token, all documents that were read",
        michel_2019, "documents (of a large corpus, 128 blocks of them) resampled"},

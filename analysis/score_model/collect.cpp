@@ -18,7 +18,9 @@ constexpr std::uint64_t query_document_stream = (std::uint64_t{3} << 60) - 2;
 constexpr const char *token_count_name = "score_token_count", *arc_prefix = "score_arcs.",
                      *trait_name = "score_traits", *first_token_name = "score_first_token",
                      *queries_name = "score_queries", *query_count_name = "score_query_count",
-                     *block_row_name = "score_block", *z_count_name = "score_z_count";
+                     *block_row_name = "score_block", *z_count_name = "score_z_count",
+                     *document_queries_name = "score_document_queries",
+                     *queries_before_name = "score_queries_before";
 enum Trait { trait_text, trait_words, trait_dependencies, trait_coreference, n_trait };
 
 std::string block_name(const char* what, std::size_t block) {
@@ -69,12 +71,35 @@ QuerySample::Half QuerySample::half(std::uint64_t n_document, std::uint64_t n_wa
   return {n_used, n_used == 0 ? 0 : (n_wanted + n_used - 1) / n_used};
 }
 
-std::vector<Index> QuerySample::queries_of(const Piece& piece) const {
-  if (!has(piece.document)) return {};
-  const std::uint64_t of_document = piece.document % 2 == 0 ? n_even_ : n_odd_;
-  const std::uint64_t count =
-      (piece.index + 1) * of_document / piece.n_piece - piece.index * of_document / piece.n_piece;
-  return sampled_queries(piece.tokens.size(), count, seed_, piece.document, piece.index);
+void QuerySample::count(const Piece& piece, DocumentStatistics& statistics) const {
+  if (!has(piece.document)) return;
+  statistics.row(document_queries_name, {1})(0) +=
+      static_cast<double>(n_query_of(piece.tokens.size()));
+}
+
+void QuerySample::use_counts(const Statistics& earlier) {
+  n_query_.clear();
+  if (!earlier.has(document_queries_name)) return;
+  for (const auto& [document, row] : earlier.rows(document_queries_name)) {
+    n_query_[document] = static_cast<Index>(row(0));
+  }
+}
+
+std::vector<Index> QuerySample::queries_of(const Piece& piece,
+                                           DocumentStatistics& statistics) const {
+  const auto of_document = n_query_.find(piece.document);
+  if (of_document == n_query_.end()) return {};
+  double& n_before = statistics.row(queries_before_name, {1})(0);
+  const auto first = static_cast<Index>(n_before);
+  const Index end = first + n_query_of(piece.tokens.size());
+  n_before = static_cast<double>(end);
+  const std::set<Index> drawn = sampled_queries(
+      of_document->second, piece.document % 2 == 0 ? n_even_ : n_odd_, seed_, piece.document);
+  std::vector<Index> queries;
+  for (auto place = drawn.lower_bound(first); place != drawn.end() && *place < end; ++place) {
+    queries.push_back(*place - first + 2);
+  }
+  return queries;
 }
 
 void count_score_tokens(const Piece& piece, const ModelConfig& config,
@@ -144,17 +169,12 @@ ScoreCollector::ScoreCollector(const ScoreContext& context, const Piece& piece,
   statistics.sum(query_count_name, {n_document_block})(block) +=
       static_cast<double>(models_.sample().queries.size());
   statistics.row(block_row_name, {1})(0) = static_cast<double>(block);
-  statistics.sum(z_count_name, {1})(0) += static_cast<double>(piece.tokens.size() - 1);
 }
 
 void ScoreCollector::observe_layer(const LayerView& view) {
   const FitSample& sample = models_.sample();
   const std::size_t n_feature = features_.size(), n_query = sample.queries.size();
   const Index n_head = config_.n_head;
-  Array& z = statistics_.sum(score_z_name(view.layer), {view.z.n_rows});
-  for (Index t = 1; t < view.n_token; ++t) {
-    for (Index i = 0; i < z.size(); ++i) z(i) += view.z(i, t);
-  }
   Array& attended =
       statistics_.sum(block_name(attended_name, block_), {config_.n_layer, n_head, n_feature});
   Array& entropy = statistics_.sum(block_name(entropy_name, block_), {config_.n_layer, n_head, 2});
@@ -190,6 +210,24 @@ std::uint64_t ScoreCollector::bytes(const ModelConfig& config, Index n_token,
                                     std::size_t n_feature) {
   return PieceModels::bytes(config, n_token) +
          config.n_layer * config.n_head * (n_feature + 2) * sizeof(double);
+}
+
+ScoreMeans::ScoreMeans(std::unique_ptr<PieceObserver> collector, const Piece& piece,
+                       DocumentStatistics& statistics)
+    : collector_(std::move(collector)), statistics_(statistics) {
+  statistics.sum(z_count_name, {1})(0) += static_cast<double>(piece.tokens.size() - 1);
+}
+
+bool ScoreMeans::wants_pattern(Index layer) const {
+  return collector_ != nullptr && collector_->wants_pattern(layer);
+}
+
+void ScoreMeans::observe_layer(const LayerView& view) {
+  Array& z = statistics_.sum(score_z_name(view.layer), {view.z.n_rows});
+  for (Index t = 1; t < view.n_token; ++t) {
+    for (Index i = 0; i < z.size(); ++i) z(i) += view.z(i, t);
+  }
+  if (collector_ != nullptr) collector_->observe_layer(view);
 }
 
 ScoreData score_data(const Statistics& statistics, const Model& model,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "score_model/piece_models.hpp"
@@ -23,12 +24,18 @@ class QuerySample {
   QuerySample(std::uint64_t n_document, std::uint64_t n_query, std::uint64_t seed);
 
   bool has(std::uint64_t document) const { return documents_.contains(document); }
-  /// Of a piece, ascending; none of a document that is not sampled.
-  std::vector<Index> queries_of(const Piece& piece) const;
+  /// First pass: counts the queries q >= 2 of a sampled document.
+  void count(const Piece& piece, DocumentStatistics& statistics) const;
+  /// Takes what `count` added, of all documents.
+  void use_counts(const Statistics& earlier);
+  /// Second pass: the sampled queries of a piece, ascending; none of a document that is not
+  /// sampled. They are drawn from those of all pieces of the document.
+  std::vector<Index> queries_of(const Piece& piece, DocumentStatistics& statistics) const;
 
  private:
   std::set<std::uint64_t> documents_;
-  std::uint64_t n_even_ = 0, n_odd_ = 0;  ///< queries of a document
+  std::map<std::uint64_t, Index> n_query_;  ///< q >= 2 of a document; after the first pass
+  std::uint64_t n_even_ = 0, n_odd_ = 0;    ///< sampled queries of a document
   std::uint64_t seed_ = 0;
 };
 
@@ -39,8 +46,7 @@ void count_score_tokens(const Piece& piece, const ModelConfig& config,
 CorpusTraits score_traits(const Statistics& statistics);
 std::vector<double> score_token_counts(const Statistics& statistics);
 
-/// Second pass: keeps the features of a piece's sampled queries, and adds what heads attend to and
-/// the sums of z.
+/// Second pass: keeps the features of a piece's sampled queries, and adds what heads attend to.
 class ScoreCollector : public PieceObserver {
  public:
   /// @param queries  not empty.
@@ -62,13 +68,28 @@ class ScoreCollector : public PieceObserver {
   PieceModels models_;
 };
 
+/// Second pass: adds the sums of a piece's z, with queries or without.
+class ScoreMeans : public PieceObserver {
+ public:
+  /// @param collector  of the piece's sampled queries; null: it has none.
+  ScoreMeans(std::unique_ptr<PieceObserver> collector, const Piece& piece,
+             DocumentStatistics& statistics);
+
+  bool wants_pattern(Index layer) const override;
+  void observe_layer(const LayerView& view) override;
+
+ private:
+  std::unique_ptr<PieceObserver> collector_;
+  DocumentStatistics& statistics_;
+};
+
 /// What the second pass kept.
 ScoreData score_data(const Statistics& statistics, const Model& model, const FeatureList& features);
 
 /// The first token of the run, as every piece begins; none if the pieces begin with text.
 std::optional<TokenId> score_first_token(const Statistics& statistics);
 
-/// Mean z of a layer over the sampled documents' tokens after position 0.
+/// Mean z of a layer over the tokens after position 0 of all pieces, from ScoreMeans.
 Vector score_mean_z(const Statistics& statistics, Index layer);
 
 }  // namespace headscope

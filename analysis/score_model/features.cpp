@@ -10,10 +10,6 @@
 namespace headscope {
 namespace {
 
-constexpr std::array<const char*, 17> universal_parts{
-    "ADJ",  "ADP",  "ADV",   "AUX",   "CCONJ", "DET", "INTJ", "NOUN", "NUM",
-    "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"};
-
 constexpr std::array<const char*, n_numeric_feature> numeric_names{
     "log_distance", "distance", "log_frequency", "similarity", "similarity_before"};
 

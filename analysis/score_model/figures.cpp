@@ -89,8 +89,8 @@ Figure plane_figure(const ResultsGroup& group) {
               "Each point is a head. Across: what only position explains of the head's attention "
               "beyond the first token. Up: what only word class and only syntax explain, added. "
               "What a family explains: deviance explained on held-out documents by all features "
-              "minus deviance explained without the family. Heads near the lower left corner "
-              "attend by neither; up to five heads with the largest gains, by size, are named "
+              "minus deviance explained without the family. Heads near 0 on both axes attend by "
+              "neither; up to five heads with the largest gains, by size, are named "
               "along each axis.",
           .source = headscope_definition,
           .content = Chart{.panels = {{"", {std::move(heads)}, {}}},
@@ -114,7 +114,10 @@ Figure effect_figure(const ResultsGroup& group) {
   for (const std::size_t head : heads) {
     rows.push_back(head_text(head, n_head) + "  " + number_text(increase.values[head], 2));
   }
-  constexpr double lowest = -1;
+  static constexpr double lowest = -1, highest = 1.2;
+  const auto drawn = [](double share) {
+    return std::isnan(share) ? share : std::clamp(share, lowest, highest);
+  };
   std::vector<Series> series;
   const auto add = [&](const std::string& label, std::size_t colour, const auto& estimate_of) {
     series.push_back(Series::points(label, colour));
@@ -122,8 +125,7 @@ Figure effect_figure(const ResultsGroup& group) {
       const Estimate estimate = estimate_of(heads[row]);
       if (std::isnan(estimate.value)) continue;
       series.back().add(static_cast<double>(row),
-                        {std::max(estimate.value, lowest), std::max(estimate.low, lowest),
-                         std::max(estimate.high, lowest)});
+                        {drawn(estimate.value), drawn(estimate.low), drawn(estimate.high)});
     }
     series.back().shift = 0.12 * static_cast<double>(series.size()) - 0.36;
     series.back().drop_partial_intervals();
@@ -140,8 +142,8 @@ Figure effect_figure(const ResultsGroup& group) {
   Chart chart =
       rows_chart("head, effect on the loss (nats)", "share of the head's effect that stays",
                  std::move(rows), std::move(series));
-  chart.y_low = lowest;
-  chart.y_high = 1.25;
+  chart.y_low = lowest - 0.05;
+  chart.y_high = highest + 0.05;
   return {.name = "scores_effect",
           .group = group.name,
           .title = "Does the model of its attention keep what the head does?",
@@ -149,7 +151,9 @@ Figure effect_figure(const ResultsGroup& group) {
               "Beside each head: the loss increase per token when the head's output is replaced by "
               "its mean. The points show the share of this effect that stays when the head's "
               "attention is replaced by a model of it, 1 - (L_A^ - L) / (L_mean - L), with 95 % "
-              "intervals (documents resampled; shares below -1 are drawn at -1). Control: the next "
+              "intervals (documents resampled; shares below -1 are drawn at -1, those above 1.2 at "
+              "1.2). "
+              "Control: the next "
               "head's model, with the head's own attention to the first token. Heads without a "
               "measurable effect are left out.",
           .source = headscope_definition,

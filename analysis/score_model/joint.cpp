@@ -1,7 +1,6 @@
 #include "score_model/joint.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "parallel.hpp"
 
@@ -28,16 +27,15 @@ SequenceBatch copies(const TokenIds& tokens, std::size_t count) {
 
 }  // namespace
 
-std::vector<std::size_t> joint_order(const Statistics& statistics, const ModelConfig& config) {
-  std::vector<double> loss;
+std::vector<Index> joint_order(const Statistics& statistics, const ModelConfig& config) {
+  std::vector<double> loss;  // by head
   const BootstrapCounts observed(n_document_block, 1);
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     const Array total = statistics.total(score_loss_name(layer)).weighted_sum(observed);
     for (Index head = 0; head < config.n_head; ++head) loss.push_back(total(head, joint_step));
   }
-  std::vector<std::size_t> order(loss.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t head) { return loss[head]; });
+  std::vector<Index> order = config.heads_left();
+  std::ranges::stable_sort(order, {}, [&](Index head_index) { return loss[head_index]; });
   return order;
 }
 
@@ -47,17 +45,17 @@ JointReplacement::JointReplacement(const ScoreContext& context, const ScoreFits&
       config_(context.model.config),
       fits_(fits),
       forward_(context.model, context.compute) {
-  const std::vector<std::size_t> order = joint_order(earlier, config_);
-  place_.resize(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
+  const std::vector<Index> order = joint_order(earlier, config_);
+  n_ordered_ = order.size();
+  place_.assign(config_.n_layer * config_.n_head, no_position);
+  for (Index i = 0; i < n_ordered_; ++i) place_[order[i]] = i;
   for (Index layer = 0; layer < config_.n_layer; ++layer) {
     mean_z_.push_back(score_mean_z(earlier, layer));
   }
 }
 
 bool JointReplacement::replaces(std::size_t share, Index layer, Index head) const {
-  const auto count =
-      static_cast<std::size_t>(joint_shares[share] * static_cast<double>(place_.size()));
+  const auto count = static_cast<Index>(joint_shares[share] * static_cast<double>(n_ordered_));
   return place_[layer * config_.n_head + head] < count;
 }
 

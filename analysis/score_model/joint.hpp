@@ -14,9 +14,10 @@ inline constexpr std::size_t joint_score_model = 0, joint_mean = 1, n_joint_repl
 /// Shares of all heads that are replaced.
 inline constexpr std::array<double, 5> joint_shares{0, 0.25, 0.5, 0.75, 1};
 
-/// Heads (layer * n_head + head) in ascending order of how much the loss rises when the head's
-/// attention alone is replaced by its model: by the sums of the pass of ScoreEffects.
-std::vector<std::size_t> joint_order(const Statistics& statistics, const ModelConfig& config);
+/// The heads (layer * n_head + head) that the model has not lost, in ascending order of how much
+/// the loss rises when the head's attention alone is replaced by its model: by the sums of the pass
+/// of ScoreEffects.
+std::vector<Index> joint_order(const Statistics& statistics, const ModelConfig& config);
 
 /// Runs documents with the first heads of the order replaced.
 class JointReplacement {
@@ -42,8 +43,9 @@ class JointReplacement {
   const ModelConfig& config_;
   const ScoreFits& fits_;
   Forward forward_;
-  std::vector<std::size_t> place_;  // of a head in the order
-  std::vector<Vector> mean_z_;      // by layer
+  Index n_ordered_;
+  std::vector<Index> place_;    // by head, in the order; no_position for heads that are lost
+  std::vector<Vector> mean_z_;  // by layer
 };
 
 /// Sums by block: of losses by replacement and share; of predicted tokens and documents.

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace headscope {
 
 PieceQueries queries_of(const Piece& piece, const FeatureList& features) {
-  return {piece, features, sampled_queries(piece.tokens.size(), piece.tokens.size(), 0, 0, 0)};
+  std::vector<Index> queries(n_query_of(piece.tokens.size()));
+  std::iota(queries.begin(), queries.end(), Index{2});
+  return {piece, features, std::move(queries)};
 }
 
 PieceModels::PieceModels(const ScoreContext& context, const Piece& piece,

@@ -17,31 +17,36 @@ std::vector<double> explained_by(const ResultsGroup& group, const std::string& s
   return group.values("deviance_explained_beyond_sink").part(place).values;
 }
 
-/// How many heads attend by each family: `20 position, 8 word class`, most first.
-std::string family_counts(const ResultsGroup& group) {
-  const Variable& attends_by = group.variable("attends_by");
+/// How many heads attend by each family: `20 by position, 8 by word class`, most first.
+/// @param families  of heads: places among the meanings.
+std::string family_counts(const std::vector<double>& families,
+                          const std::vector<std::string>& meanings) {
   std::map<std::size_t, std::size_t> counts;
-  for (const double family : attends_by.values.values) ++counts[static_cast<std::size_t>(family)];
+  for (const double family : families) ++counts[static_cast<std::size_t>(family)];
   const std::size_t n_none = counts[0];
   counts.erase(0);
   std::vector<std::pair<std::size_t, std::size_t>> order(counts.begin(), counts.end());
   std::ranges::stable_sort(order, std::ranges::greater(),
                            [](const auto& counted) { return counted.second; });
   std::string text = joined(order, ", ", [&](const auto& counted) {
-    return std::to_string(counted.second) + " by " +
-           family_words(attends_by.flag_meanings[counted.first]);
+    return std::to_string(counted.second) + " by " + family_words(meanings[counted.first]);
   });
   if (text.empty()) return "none by a measurable family of features";
   return text + (n_none > 0 ? ", " + std::to_string(n_none) + " by no measurable family" : "");
 }
 
-std::string counts_sentence(const ResultsGroup& group) {
-  return "What " + count_text(group.values("attends_by").size(), "head") +
-         " attend by: " + family_counts(group) + ".";
+/// Removed heads are left out.
+std::string counts_sentence(const Results& results) {
+  const Variable& attends_by = results.group("score_model").variable("attends_by");
+  const std::vector<double> families =
+      finite_values(without_removed_heads(results, attends_by.values).values);
+  return "What " + count_text(families.size(), "head") +
+         (families.size() == 1 ? " attends by: " : " attend by: ") +
+         family_counts(families, attends_by.flag_meanings) + ".";
 }
 
-std::string families_line(const ResultsGroup& group) {
-  return counts_sentence(group) +
+std::string families_line(const Results& results) {
+  return counts_sentence(results) +
          " A head attends by the family of features that a model of its attention needs most: "
          "without this family the share of the deviance on held-out documents that the model "
          "explains falls by more than " +
@@ -79,8 +84,13 @@ std::string effects_line(const ResultsGroup& group) {
   if (!group.has("effect_explained")) return "";
   const KeptHalf full = kept_half(group, "full"), label = kept_half(group, "label");
   if (full.n_head == 0) {
-    return "The run cannot tell whether these models keep what heads do: no head has a measurable "
-           "effect on the loss.";
+    const Variable& increase = group.variable("mean_replacement_increase");
+    const bool any_interval = !numbers_where(increase.values.size(), [&](std::size_t head_index) {
+                                 return increase.estimate(head_index).has_interval();
+                               }).empty();
+    return std::string("The run cannot tell whether these models keep what heads do: ") +
+           (any_interval ? "no head has a measurable effect on the loss."
+                         : no_interval_text(group.scalar("effect_documents"), "documents") + ".");
   }
   const std::string labelled =
       label.n_head == 0 ? ""
@@ -141,12 +151,12 @@ Description score_description(const Results& results) {
   const std::string explained = explained_sentence(group);
   if (explained.empty()) {
     description.add("What heads attend by",
-                    "No head's attention differs enough from uniform attention for a model, or "
-                    "there are too few documents.");
+                    "No head's attention beyond the first token differs enough from uniform "
+                    "attention for a model, or there are too few documents.");
     return description;
   }
-  description.headline.attend_by = description.found = counts_sentence(group);
-  description.add("What heads attend by", families_line(group));
+  description.headline.attend_by = description.found = counts_sentence(results);
+  description.add("What heads attend by", families_line(results));
   description.add("Attention explained", explained);
   description.add("Effects explained", effects_line(group));
   description.add("Effects of which features keep less than half", unexplained_line(group));

@@ -78,15 +78,10 @@ PieceQueries PieceQueries::unpacked(const std::string& bytes) {
   return piece;
 }
 
-std::vector<Index> sampled_queries(Index n_token, Index count, std::uint64_t seed,
-                                   std::uint64_t document, std::uint64_t index) {
-  const Index n_query = n_token > 2 ? n_token - 2 : 0;
+std::set<Index> sampled_queries(Index n_query, Index count, std::uint64_t seed,
+                                std::uint64_t document) {
   const CounterRandom of_document(seed, query_stream + document);
-  const std::set<Index> drawn =
-      random_subset(n_query, std::min(count, n_query), CounterRandom(of_document.value(index)));
-  std::vector<Index> queries;
-  for (const Index place : drawn) queries.push_back(place + 2);
-  return queries;
+  return random_subset(n_query, std::min(count, n_query), CounterRandom(of_document.value(0)));
 }
 
 TokenTraits::TokenTraits(const Model& model, std::vector<double> counts)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,10 +34,16 @@ struct PieceQueries {
       sizeof(unsigned char) + usual_marks * sizeof(std::uint16_t);
 };
 
-/// `count` random positions >= 2 of a piece of `n_token` tokens, all if it has no more.
-/// @return ascending.
-std::vector<Index> sampled_queries(Index n_token, Index count, std::uint64_t seed,
-                                   std::uint64_t document, std::uint64_t index);
+/// Positions >= 2 of a piece of `n_token` tokens.
+inline Index n_query_of(Index n_token) {
+  return n_token > 2 ? n_token - 2 : 0;
+}
+
+/// `count` random queries of a document, all if it has no more.
+/// @param n_query  positions >= 2 of all its pieces.
+/// @return their numbers among these positions, from 0.
+std::set<Index> sampled_queries(Index n_query, Index count, std::uint64_t seed,
+                                std::uint64_t document);
 
 /// How often tokens occur, and their embeddings centred over the vocabulary and of length 1.
 class TokenTraits {

@@ -47,9 +47,10 @@ class ScoreModel : public CorpusAnalysis {
   void begin_pass(int pass, const Statistics& earlier) override {
     pass_ = pass;
     if (pass == 0) return;
+    queries_.use_counts(earlier);
     features_.emplace(features_of(earlier));
     traits_.emplace(model_, score_token_counts(earlier));
-    if (pass < 2 || effect_documents_.single.empty()) return;
+    if (pass < 2 || !replaces_heads()) return;
     const ScoreFits& fitted = fits(earlier);
     if (data_->even.sample.queries.empty()) return;
     if (pass == 2) {
@@ -64,6 +65,7 @@ class ScoreModel : public CorpusAnalysis {
                                              DocumentStatistics& statistics) override {
     if (pass_ == 0) {
       count_score_tokens(piece, model_.config, statistics);
+      queries_.count(piece, statistics);
       return nullptr;
     }
     if (pass_ == 2) return add_effects_of(piece, statistics);
@@ -71,18 +73,19 @@ class ScoreModel : public CorpusAnalysis {
       add_joint_losses_of(piece, statistics);
       return nullptr;
     }
-    std::vector<Index> queries = queries_.queries_of(piece);
-    if (queries.empty()) return nullptr;
-    return std::make_unique<ScoreCollector>(
-        context(), piece, PieceQueries(piece, *features_, std::move(queries)),
-        document_block(piece.document, corpus_->n_document()), statistics);
+    std::unique_ptr<PieceObserver> collector = collector_of(piece, statistics);
+    if (!replaces_heads() || piece.tokens.size() < 2) return collector;
+    return std::make_unique<ScoreMeans>(std::move(collector), piece, statistics);
   }
 
   PieceCost piece_cost(int pass, std::uint64_t document) const override {
     const PieceCost none{.observes = false, .forward_passes = 0};
     if (pass == 0) return none;
-    // A forward pass of the tokens out of context.
-    if (pass == 1) return queries_.has(document) ? PieceCost{.forward_passes = 1} : none;
+    if (pass == 1) {
+      // A forward pass of the tokens out of context.
+      if (queries_.has(document)) return {.forward_passes = 1};
+      return {.observes = replaces_heads(), .forward_passes = 0};
+    }
     if (pass == 2) {
       if (!effect_documents_.single.contains(document)) return none;
       const auto n_head_total = static_cast<double>(model_.config.n_layer * model_.config.n_head);
@@ -104,6 +107,18 @@ class ScoreModel : public CorpusAnalysis {
   }
 
  private:
+  /// Whether heads run with something else in place of their attention or output.
+  bool replaces_heads() const { return !effect_documents_.single.empty(); }
+
+  /// Of the piece's sampled queries; null if it has none.
+  std::unique_ptr<PieceObserver> collector_of(const Piece& piece, DocumentStatistics& statistics) {
+    std::vector<Index> queries = queries_.queries_of(piece, statistics);
+    if (queries.empty()) return nullptr;
+    return std::make_unique<ScoreCollector>(
+        context(), piece, PieceQueries(piece, *features_, std::move(queries)),
+        document_block(piece.document, corpus_->n_document()), statistics);
+  }
+
   /// Fits all models, once for the statistics of the first two passes.
   const ScoreFits& fits(const Statistics& statistics) const {
     if (fits_ == nullptr) {
@@ -168,7 +183,8 @@ std::uint64_t score_model_bytes(const RunShape& run) {
       n_pair * PieceQueries::packed_pair_bytes + n_query * n_head_total * Statistics::row_bytes +
       std::min<std::uint64_t>(2 * half.n_document, n_document_block) * n_head_total * n_feature *
           Statistics::sum_bytes +
-      Statistics::sum_bytes * (config.d_vocab + config.n_layer * config.d_z());
+      Statistics::sum_bytes * (config.d_vocab + config.n_layer * config.d_z()) +
+      4 * half.n_document * Statistics::row_bytes;
   const std::uint64_t effects =
       options.n_effect == 0
           ? 0

@@ -12,7 +12,8 @@ struct ScoreModelOptions {
   void declare(OptionTable& option) {
     option(n_query, {"score-queries", "N",
                      "number of queries, the same number of each document (rounded up), to fit "
-                     "models of attention scores; as many other queries test the models"});
+                     "models of attention scores; as many other queries test the models"})
+        .least = 1;
     option(n_effect, {"score-effect-documents", "N",
                       "number of held-out documents on which heads run with attention from their "
                       "models; each document costs about four forward passes per head",

@@ -38,13 +38,26 @@ struct SurpriseText {
     first = query > shown_before ? query - shown_before : 1;
     if (key >= 1 && key + furthest_key_shown >= query) first = std::min(first, key);
     const Index end = std::min<Index>(tokens.size(), query + shown_after + 1);
+    std::string bytes;
+    std::vector<std::size_t> borders{0};
     for (Index token = first; token < end; ++token) {
-      std::string shown = one_line(tokens[token]);
-      if (token == first && shown.starts_with(" ")) shown.erase(0, 1);
-      const bool blank = shown.starts_with(" ");
-      starts.push_back(static_cast<double>(character_count(text) + (blank ? 1 : 0)));
-      text += shown;
-      ends.push_back(static_cast<double>(character_count(text)));
+      bytes += tokens[token];
+      borders.push_back(bytes.size());
+    }
+    const std::size_t blank = bytes.starts_with(" ") ? 1 : 0;
+    text = one_line(std::string_view(bytes).substr(blank));
+    // Of a character that several tokens share, all of them have the whole.
+    const auto characters_before = [&](std::size_t border) {
+      const std::string_view before = std::string_view(bytes).substr(0, border);
+      return static_cast<double>(character_count(one_line(before.substr(std::min(blank, border)))));
+    };
+    for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
+      std::size_t start = borders[i], stop = borders[i + 1];
+      while (start > 0 && start < bytes.size() && utf8::is_continuation(bytes[start])) --start;
+      while (stop < bytes.size() && utf8::is_continuation(bytes[stop])) ++stop;
+      const bool begins_blank = bytes[start] == ' ';
+      starts.push_back(characters_before(start + (begins_blank ? 1 : 0)));
+      ends.push_back(characters_before(stop));
     }
   }
   double start(Index token) const { return at(starts, token); }

@@ -1,5 +1,6 @@
 #include "score_model/user_features.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -7,6 +8,7 @@
 #include "base/fields.hpp"
 #include "base/json_text.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "base/unicode_pattern.hpp"
 #include "base/utf8.hpp"
 #include "files/read_file.hpp"
@@ -58,7 +60,7 @@ class FeatureLine {
       if (!value.is_boolean() || !value.get<bool>()) refuse(key, "true", shown(value));
       (key == "same_sentence" ? feature.same_sentence : feature.earlier_copy) = true;
     } else if (key == "relation") {
-      feature.relation = text_of(key, value);
+      feature.relation = relation(key, value);
     } else if (key == "direction") {
       feature.direction = text_of(key, value);
       if (feature.direction != "to_head" && feature.direction != "to_dependent") {
@@ -80,9 +82,9 @@ class FeatureLine {
       if (name == "form") {
         condition.form = pattern(place, text_of(place, text));
       } else if (name == "upos") {
-        condition.upos = text_of(place, text);
+        condition.upos = part_of_speech(place, text);
       } else if (name == "relation") {
-        condition.relation = text_of(place, text);
+        condition.relation = relation(place, text);
       } else if (name == "token") {
         condition.token = text_of(place, text);
       } else {
@@ -99,6 +101,22 @@ class FeatureLine {
     } catch (const std::logic_error&) {
       refuse(place, "a regular expression", fields::quoted(text));
     }
+  }
+
+  std::string part_of_speech(const std::string& place, const json& value) const {
+    std::string upos = text_of(place, value);
+    if (std::ranges::find(universal_parts, upos) == universal_parts.end()) {
+      refuse(place, "one of " + joined(universal_parts, ", "), shown(value));
+    }
+    return upos;
+  }
+
+  std::string relation(const std::string& place, const json& value) const {
+    std::string relation = text_of(place, value);
+    if (relation.find(':') != std::string::npos) {
+      refuse(place, "a relation without subtype, which a corpus is read without", shown(value));
+    }
+    return relation;
   }
 
   std::pair<Index, Index> offsets(const json& value) const {

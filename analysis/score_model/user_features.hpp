@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,11 +13,16 @@ namespace headscope {
 
 class UnicodePattern;
 
+/// Universal parts of speech.
+inline constexpr std::array<const char*, 17> universal_parts{
+    "ADJ",  "ADP",  "ADV",   "AUX",   "CCONJ", "DET", "INTJ", "NOUN", "NUM",
+    "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"};
+
 /// Conditions on the token of a query or key; empty ones hold for every token. A token outside all
 /// words fails every condition on its word.
 struct TokenCondition {
   std::shared_ptr<const UnicodePattern> form;  ///< matches somewhere in the word's form
-  std::string upos, relation;                  ///< of the word
+  std::string upos, relation;                  ///< of the word; the relation without subtype
   std::string token;                           ///< the token's text, a leading blank included
 };
 
@@ -29,7 +35,8 @@ struct UserFeature {
   std::optional<std::pair<Index, Index>> offset;  ///< least and most of query - key
   bool same_sentence = false;
   bool earlier_copy = false;  ///< the key is an earlier copy of the query's token
-  /// Of the arc between the words: `to_head` (the key's word is the head) or `to_dependent`.
+  /// Of the arc between the words, without subtype: `to_head` (the key's word is the head) or
+  /// `to_dependent`.
   std::string relation, direction;
 };
 

@@ -32,10 +32,12 @@ const VariableTable& score_variables() {
       {"coefficient", "feature layer head", "logits",
        "What one unit of the feature adds to the head's attention score, in the model with all "
        "features: modelled attention = softmax over keys of the sum of coefficient * feature; "
-       "fitted to {queries} sampled queries of even-numbered documents",
+       "fitted to {queries} sampled queries of even-numbered documents; no value if the feature is "
+       "0 at all of these queries and their keys",
        logit_source},
       {"coefficient_se", "feature layer head", "logits",
-       "Standard error of coefficient: sandwich estimate, clustered by blocks of documents",
+       "Standard error of coefficient: sandwich estimate, clustered by blocks of documents; no "
+       "value where coefficient has none",
        "White 1982, sandwich estimate"},
       {"coefficient_pull", "feature layer head", "nats",
        "coefficient * (mean of the feature under the head's attention - its mean under uniform "
@@ -92,7 +94,8 @@ const VariableTable& score_variables() {
        headscope_definition, documents},
       Declaration::count("effect_documents", "", "Documents of effect_explained"),
       {"joint_loss", "replacement share", "nats",
-       "Loss per predicted token with this share of all heads (rounded down) replaced at once: "
+       "Loss per predicted token with this share of all heads (rounded down; removed heads left "
+       "out) replaced at once: "
        "either attention from the third token on by its model with all features, or the output by "
        "its mean over tokens. Heads come in ascending order of the loss increase when only that "
        "head's attention is replaced by its model, on the documents of effect_explained; the loss "

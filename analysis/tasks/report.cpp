@@ -166,14 +166,12 @@ std::string tasks_summary(const ResultsGroup& group) {
   std::string text = "The model prefers the better side in " +
                      joined(std::views::iota(std::size_t{0}, n_pair.size()), "; in ", preference) +
                      ".";
-  const double n_same = total(group, "n_same"), n_too_long = total(group, "n_too_long");
-  if (n_same > 0) {
-    text += " Left out: " + count_text(static_cast<std::size_t>(n_same), "pair") +
-            " whose sides have the same tokens.";
-  }
-  if (n_too_long > 0) {
-    text += " Left out: " + count_text(static_cast<std::size_t>(n_too_long), "pair") +
-            " longer than the context.";
+  for (const auto& [count, why] :
+       {std::pair{"n_same", "whose sides have the same tokens"},
+        {"n_too_long", "longer than the context"},
+        {"n_unpredicted", "whose sides differ at their first token, which nothing precedes"}}) {
+    const auto n = static_cast<std::size_t>(total(group, count));
+    if (n > 0) text += " Left out: " + count_text(n, "pair") + " " + why + ".";
   }
   text += "\n" + what_tasks_need(group) + "\n" + joined(task_lines(group), "\n");
   const std::vector<std::string> repairs = repair_lines(group);

@@ -27,6 +27,9 @@ const VariableTable task_variables{
     Declaration::count("n_pair", "task", "pairs run"),
     Declaration::count("n_same", "task", "pairs left out whose sides have the same tokens"),
     Declaration::count("n_too_long", "task", "pairs left out with a side longer than the context"),
+    Declaration::count("n_unpredicted", "task",
+                       "pairs left out whose sides differ at position 0, where nothing predicts a "
+                       "token: with --no-bos sides begin with their text"),
     Declaration::count("n_pair_direct", "task",
                        "pairs of direct_effect: both sides begin with the same word, and neither "
                        "side ends where they first differ"),
@@ -105,6 +108,7 @@ class ResultsBuilder {
     add("n_pair", values_, [](const auto& task) { return task.means.n_pair; });
     add("n_same", tasks_, &Task::n_same);
     add("n_too_long", tasks_, &Task::n_too_long);
+    add("n_unpredicted", tasks_, &Task::n_unpredicted);
     add("n_pair_direct", values_, &TaskValues::n_pair_direct);
     add("relation", tasks_, &Task::relation);
     add("accuracy", values_, [](const auto& task) { return task.means.accuracy; });

@@ -90,6 +90,8 @@ struct AnalysisInfo {
   bool keeps_relations = false;
 
   int n_pass() const { return static_cast<int>(passes.size()); }
+  /// Of its options in the help.
+  std::string option_heading() const { return "Analysis " + name; }
   bool needs_complete_model() const { return !passes.empty(); }
   bool needs_corpus() const { return !passes.empty() && input == AnalysisInput::corpus; }
   bool needs_tasks() const { return !passes.empty() && input == AnalysisInput::tasks; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,14 @@ struct ComparedRun {
   std::string path;    ///< of the results file
   std::string report;  ///< path of the run's page, relative to the comparison's; empty: none
   double place = 0;    ///< along the ordering
-  Results results;     ///< without the variables that no comparison uses
+  /// The options that change numbers, by name, as typed: `--seed 3` for `seed`. Switches that are
+  /// off and options without a value are left out.
+  std::map<std::string, std::string> settings = {};
+  Results results;  ///< without the variables that no comparison uses
 };
 
-/// Reads a finished run; label, report and place are left to the caller.
+/// Reads a finished run; label, report, place and settings are left to the
+/// caller.
 /// @param presentations  of a run's groups.
 /// @throws DataError as read_results, or if the file is itself a comparison.
 ComparedRun read_compared_run(const std::string& path,
@@ -34,7 +39,7 @@ ComparedRun read_compared_run(const std::string& path,
 
 struct Comparison {
   ResultsGroup group;
-  /// What keeps the runs from being compared like for like: another corpus, another shape.
+  /// What keeps the runs from being compared like for like: another corpus, shape or option.
   std::vector<std::string> notes;
 };
 
@@ -43,9 +48,10 @@ struct Comparison {
 /// By run, with intervals where known: the measures that at least two runs have, NaN in others. If
 /// all have as many layers and heads, also each variable by head that all have, as
 /// `GROUP_VARIABLE`, and
-/// - `GROUP_VARIABLE_difference` from the first run (numbers);
+/// - `GROUP_VARIABLE_difference` from the first run (numbers), NaN for heads that either model has
+///   lost;
 /// - `GROUP_VARIABLE_changed`: whether the difference's interval excludes 0, or, if it has none,
-///   the intervals of both runs lie apart;
+///   the intervals of both runs lie apart; 0 for heads that either model has lost;
 /// - `GROUP_VARIABLE_rank_correlation`: Spearman's with the first run over the heads that have a
 ///   value in both;
 /// - `type_transition`: heads by primary type in the first run and in this run.

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -82,12 +84,16 @@ struct ModelConfig {
   bool gated_mlp = false;          ///< hidden = activation(gate) * up
   bool qkv_bias = true, output_bias = true, mlp_bias = true;  ///< whether weights have biases
 
+  /// n_ctx of the model in a run that lowers n_ctx to its `--context`, else 0.
+  Index model_n_ctx = 0;
   /// n_ctx is the sliding window.
   bool window_bounds_context = false;
   /// The token that begins a document, as the config says. Hugging Face's `bos_token_id`.
   std::optional<Index> first_token = std::nullopt;
   double initial_deviation = 0.02;  ///< of an untrained model's weights. `initializer_range`
 
+  /// Indices (layer * n_head + head) of the heads that the model has not lost, ascending.
+  std::vector<Index> heads_left() const;
   Index d_head() const { return head_width != 0 ? head_width : d_model / n_head; }
   /// Groups of heads that share keys and values: n_head in a model that shares none.
   Index n_group() const { return n_kv_head != 0 ? n_kv_head : n_head; }
@@ -112,6 +118,8 @@ struct ModelConfig {
   /// by width; in a model that scales by inverse layer divided by layer + 1.
   double score_scale(Index layer) const;
 
+  /// Most tokens that the model computes at once; n_ctx bounds those of the corpus.
+  Index longest_sequence() const { return std::max(n_ctx, model_n_ctx); }
   /// What bounds a text to n_ctx tokens: "the model's context" or "the model's sliding window".
   std::string_view context_bound() const;
 
@@ -119,6 +127,10 @@ struct ModelConfig {
   /// divides d_model where the model has no head width, n_kv_head divides n_head, rotation fits the
   /// head, pruned heads exist in the model and are ascending without repeats.
   void check() const;
+  /// The same check for a config from a file.
+  /// @param name_of  the file's name of the member `n_head` or of `rotary theta`, as errors give
+  /// it.
+  void check(const std::function<std::string(std::string_view)>& name_of) const;
 };
 
 /// A published architecture's attention shape, for the `parameters` table.

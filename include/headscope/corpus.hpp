@@ -71,6 +71,7 @@ struct CorpusOptions {
   std::uint64_t document_sentences = 0;
   /// Whether `<|endoftext|>` in plain text is text; else it ends a document.
   bool literal_special_tokens = false;
+  Index d_vocab = 0;  ///< of the model, which bounds ids without a tokenizer; 0: unknown
 };
 
 /// What ends a document within plain text.
@@ -142,6 +143,8 @@ class Corpus {
   /// The folders among the paths, in order.
   const std::vector<CorpusFolder>& folders() const { return folders_; }
 
+  /// Kinds of the files read: `plain text`, `CoNLL-U`, `token ids`.
+  const std::set<std::string>& kinds() const { return kinds_; }
   /// In order.
   const std::vector<UndividedFile>& undivided_files() const { return undivided_files_; }
   const std::vector<SeparatedFile>& separated_files() const { return separated_files_; }
@@ -163,7 +166,7 @@ class Corpus {
   std::vector<CorpusFolder> folders_;
   std::vector<UndividedFile> undivided_files_;
   std::vector<SeparatedFile> separated_files_;
-  std::set<std::string> relations_;
+  std::set<std::string> relations_, kinds_;
   std::string layout_sha256_;
 };
 

@@ -52,8 +52,8 @@ struct Model {
 };
 
 struct LoadOptions {
-  /// Heads a layer, used if no config states them. If no config does and `n_head` is 0, the shapes
-  /// must be those of a published GPT-2.
+  /// Heads a layer, used if no config states them; a config that states another number is refused.
+  /// If no config does and `n_head` is 0, the shapes must be those of a published GPT-2.
   Index n_head = 0;
 };
 

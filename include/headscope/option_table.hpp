@@ -27,6 +27,7 @@ struct Option {
   OptionScope scope = OptionScope::numbers;
   std::string required = {};  ///< what is expected: `a folder for the results`; empty: optional
   Words choices = {};         ///< allowed values; empty: any
+  std::uint64_t least = 0;    ///< smallest number allowed
   std::uint64_t most = std::numeric_limits<std::int64_t>::max();  ///< largest number allowed
   bool several = false;                                           ///< takes one or more values
   bool positional = false;                                        ///< an argument without a name

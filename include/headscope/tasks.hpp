@@ -10,7 +10,7 @@
 namespace headscope {
 
 /// A minimal pair: a model that can do the task finds `good` likelier than `bad`. Both begin with
-/// the tokenizer's first token and fit the context.
+/// the tokenizer's first token, if TaskOptions says so, and fit the context.
 struct TaskPair {
   TokenIds good, bad;
   Index n_shared = 0;  ///< tokens both begin with, at least 1
@@ -21,13 +21,15 @@ struct Task {
   std::string name;
   std::string relation;  ///< the UD relation the task is about, such as nsubj; may be empty
   std::vector<TaskPair> pairs;
-  /// Pairs left out: whose sides have the same tokens, and with a side longer than the context.
-  std::uint64_t n_same = 0, n_too_long = 0;
+  /// Pairs left out: whose sides have the same tokens, with a side longer than the context, and
+  /// whose sides differ from position 0 on, where nothing predicts a token.
+  std::uint64_t n_same = 0, n_too_long = 0, n_unpredicted = 0;
 };
 
 struct TaskOptions {
   Index max_tokens = 1024;      ///< context
   std::uint64_t max_pairs = 0;  ///< of each task, the first ones; 0: all
+  bool prepend_bos = true;      ///< sides begin with the tokenizer's first token
 };
 
 /// Tasks from files of JSON lines, a pair a line, in one of two forms:
@@ -44,17 +46,21 @@ struct TaskOptions {
 class TaskFiles {
  public:
   /// @param paths  files, or folders that stand for their .jsonl files in name order.
-  /// @throws DataError naming file and line: unreadable, malformed, another relation than the task
-  /// had before, no pairs; naming file and task: no pair of the task that can be run.
+  /// @throws DataError naming the file: given twice; naming file and line: unreadable, malformed,
+  /// another relation than the task had before, no pairs; naming file and task: no pair of the task
+  /// that can be run.
   TaskFiles(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
             const TaskOptions& options);
 
   const std::vector<Task>& tasks() const { return tasks_; }
+  /// Whether sides begin with the tokenizer's first token.
+  bool has_bos() const { return has_bos_; }
   /// SHA-256 over the files' bytes in reading order, lower-case hexadecimal.
   const std::string& sha256() const { return sha256_; }
 
  private:
   std::vector<Task> tasks_;
+  bool has_bos_ = true;
   std::string sha256_;
 };
 

@@ -115,6 +115,7 @@ class Tokenizer {
   void begin_with(const std::string& entry, const std::string& reason);
   /// @throws ShapeError on an id outside the vocabulary.
   void begin_with(TokenId id, const std::string& reason);
+  bool has_first_token() const;
   /// @throws DataError if there is none.
   TokenId first_token() const;
   /// Who chose the first token, as in begin_with.

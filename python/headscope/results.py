@@ -101,6 +101,11 @@ def head_names(run: Run) -> list[str]:
     return [f"L{layer}H{head}" for layer in range(run.n_layer) for head in range(run.n_head)]
 
 
+def removed_heads(run: Run) -> np.ndarray:
+    """Whether `headscope prune` has removed a head from the run's model, in the order of every table of heads."""
+    return np.isin(head_names(run), str(run.attrs.get("pruned_heads", "")).split(","))
+
+
 def load(path: str | os.PathLike[str]) -> Run:
     """The run in a folder or results file. Raises NotInRun if there is none."""
     return Run(path)
@@ -124,7 +129,8 @@ def heads(run: Run, columns: str | list[str] = "main") -> pd.DataFrame:
     """A row per head ("L1H2"): its type and the numbers that say most about it.
 
     columns: "main" (type and MAIN_COLUMNS); "all" (these, then every other variable by layer and head, by group, such as
-    "circuits.position_only_share[0]"); or a list of columns. Flags are words. Intervals are left out.
+    "circuits.position_only_share[0]"); or a list of columns. Flags are words. Intervals, texts and variables with two further
+    axes are left out. A removed head has the type "removed" and NaN.
     """
     known = ["type", *MAIN_COLUMNS]
     wanted = known if columns == "main" else columns if isinstance(columns, list) else None
@@ -147,7 +153,9 @@ def heads(run: Run, columns: str | list[str] = "main") -> pd.DataFrame:
     missing = [name for name in chosen if name not in table]
     if missing:
         raise NotInRun(f"{run.path}: no column {missing[0]}; `heads(run, columns=\"all\")` has all there are.")
-    return pd.DataFrame({name: table[name] for name in chosen}, index=pd.Index(head_names(run), name="head"))
+    frame = pd.DataFrame({name: table[name] for name in chosen}, index=pd.Index(head_names(run), name="head"))
+    frame = frame.mask(np.repeat(removed_heads(run)[:, np.newaxis], len(chosen), axis=1))
+    return frame.fillna({"type": "removed"})
 
 
 def head_columns(dataset: xr.Dataset, group: str) -> dict[str, Any]:
@@ -259,8 +267,9 @@ def compare(first: Run, second: Run, group: str, variable: str, **labels: Any) -
     """A variable by layer and head in two runs of one shape, a row per head, largest difference first.
 
     labels: the places on the variable's further axes, as in `ablation="zero"`.
-    Columns: first, second, difference (second minus first). Flags are compared as numbers, 1 for yes. Raises NotInRun if the
-    models differ in shape, or if the variable is a flag of more than two words.
+    Columns: first, second, difference (second minus first). Flags are compared as numbers, 1 for yes. Heads removed from either
+    model have NaN and stand last. Raises NotInRun if the models differ in shape, or if the variable is a flag of more than two
+    words.
     """
     shapes = [f"{run.n_layer} layers of {run.n_head} heads" for run in (first, second)]
     if shapes[0] != shapes[1]:
@@ -272,7 +281,7 @@ def compare(first: Run, second: Run, group: str, variable: str, **labels: Any) -
         if len(table.attrs.get("flag_meanings", "").split()) > 2:
             raise NotInRun(f"{variable} has words, {table.attrs['flag_meanings']}, which have no difference; "
                            "`heads(run)` shows them.")
-        values[label] = table.sel(labels).transpose("layer", "head").to_series().astype(float)
+        values[label] = table.sel(labels).transpose("layer", "head").to_series().astype(float).mask(removed_heads(run))
     table = pd.DataFrame(values)
     table.index = [f"L{layer}H{head}" for layer, head in table.index]
     table["difference"] = table["second"] - table["first"]

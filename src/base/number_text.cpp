@@ -27,7 +27,8 @@ std::string decimals(double value, int count) {
 
 std::string percent(double share) {
   const double size = std::abs(share);
-  return (share < 0 ? "−" : "") + number_text(100 * size, size < 0.1 ? 2 : 3) + " %";
+  return (share < 0 ? "−" : "") +
+         (size < 10 ? number_text(100 * size, size < 0.1 ? 2 : 3) : decimals(100 * size, 0)) + " %";
 }
 
 std::string grouped(std::uint64_t count) {

@@ -1,11 +1,13 @@
 #include "headscope/comparison.hpp"
 
 #include <algorithm>
+#include <map>
 #include <ranges>
 #include <set>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "comparison/comparison_findings.hpp"
 #include "comparison/head_comparison.hpp"
 #include "comparison/stacked_variable.hpp"
@@ -136,6 +138,43 @@ std::string first_token_of(const ComparedRun& run) {
   return text.substr(0, text.rfind(" ("));
 }
 
+/// An option as it was typed; empty if it was left out.
+std::string typed(const ComparedRun& run, const std::string& option) {
+  const auto found = run.settings.find(option);
+  return found == run.settings.end() ? "" : found->second;
+}
+
+/// `with --seed 3`, or `without --seed`.
+std::string setting_text(const ComparedRun& run, const std::string& option) {
+  constexpr std::size_t most_length = 60;
+  const std::string text = typed(run, option);
+  return text.empty() ? "without --" + option : "with " + shortened(text, most_length);
+}
+
+/// Notes the options that differ, but for those whose effect is noted or keeps runs unpaired.
+void note_settings(const ComparedRun& run, const ComparedRun& first,
+                   std::vector<std::string>& notes) {
+  static const std::set<std::string> noted{"bos",           "context",   "engine", "no-bos",
+                                           "max-documents", "precision", "seed"};
+  constexpr std::size_t most_notes = 8;
+  if (run.settings.empty() || first.settings.empty()) return;
+  std::map<std::string, std::string> all = run.settings;
+  all.insert(first.settings.begin(), first.settings.end());
+  std::vector<std::string> differing;
+  for (const auto& [option, text] : all) {
+    if (!noted.contains(option) && typed(run, option) != typed(first, option)) {
+      differing.push_back(option);
+    }
+  }
+  for (const std::string& option : differing | std::views::take(most_notes)) {
+    notes.push_back(run.label + " was run " + setting_text(run, option) + ", " + first.label + " " +
+                    setting_text(first, option));
+  }
+  if (differing.size() <= most_notes) return;
+  notes.push_back(run.label + " and " + first.label + " differ in " +
+                  count_text(differing.size() - most_notes, "more option"));
+}
+
 void check_origins(const std::vector<ComparedRun>& runs, std::vector<std::string>& notes) {
   const ComparedRun& first = runs.front();
   for (const ComparedRun& run : runs) {
@@ -167,6 +206,14 @@ void check_origins(const std::vector<ComparedRun>& runs, std::vector<std::string
     note_other("begins documents with", first_token_of(run), first_token_of(first));
     note_other("was run with precision", run.results.text("precision"),
                first.results.text("precision"));
+    const auto has_tasks = [](const ComparedRun& of) {
+      return !of.results.text("tasks_sha256").empty();
+    };
+    if (has_tasks(run) && has_tasks(first) && differs("tasks_sha256")) {
+      notes.push_back(run.label + " was run on other tasks than " + first.label +
+                      "; differences may come from the tasks");
+    }
+    note_settings(run, first, notes);
     if (differs("version") || differs("git_commit")) {
       notes.push_back(run.label + " was run with another version of Headscope than " + first.label);
     }

@@ -86,6 +86,14 @@ Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
     }
     if (!is_all_zero || variable.dimensions.size() == 1) panel.series.push_back(std::move(series));
   }
+  if (!places.distinct) {
+    // Side by side: points of equal value hide one another.
+    const double step = std::min(0.06, 0.6 / static_cast<double>(panel.series.size()));
+    for (std::size_t i = 0; i < panel.series.size(); ++i) {
+      panel.series[i].shift =
+          step * (static_cast<double>(i) - static_cast<double>(panel.series.size() - 1) / 2);
+    }
+  }
   return {.name = file_stem(variable.name),
           .group = group.name,
           .title = measure_title(variable.name),
@@ -151,22 +159,25 @@ void add_correlations_and_changes(const ResultsGroup& group,
           ", for the variables of the head panel.",
       figures);
   const ComparedHeads compared(group);
+  const std::string suffix = "_changed";
   add_by_variable(
       group, scores, "changed",
       [&](const Variable& variable, std::size_t run, const std::vector<std::size_t>& at) {
+        const Variable& compared_variable =
+            group.variable(variable.name.substr(0, variable.name.size() - suffix.size()));
         double n = 0, n_changed = 0;
         for (std::size_t i = 0; i < at.size(); ++i) {
-          if (!compared.has(run, i)) continue;
+          if (!compared.has(run, i) || !compared_variable.estimate(at[i]).has_interval()) continue;
           ++n;
           n_changed += variable.values.values[at[i]];
         }
-        return n_changed / n;
+        return n_changed / n;  // NaN where the run has no intervals
       },
       {.value_title = "share of heads", .low = 0, .high = 1}, "How many heads changed?",
       "Share of heads, without removed ones, that differ from the first run, " + first +
           ": the 95 % interval of the difference excludes 0; for runs that are not paired, "
           "the 95 % intervals of both runs lie apart. For the variables of the head panel that "
-          "have intervals.",
+          "have intervals; empty for runs without intervals.",
       figures);
 }
 
@@ -228,17 +239,25 @@ void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>&
       if (slice.at[0].size() != element_count(heads)) continue;
       Heatmap map = head_map(with_units("difference", difference->units), {});
       map.scale = ColourScale::diverging;
+      double largest_value = 0, largest_difference = 0;
+      for (const double value : group.values(name).values) {
+        if (std::isfinite(value)) largest_value = std::max(largest_value, std::abs(value));
+      }
       bool any_lost = false;
       for (std::size_t run = 1; run < n_shown; ++run) {
         std::vector<double> values;
         for (std::size_t i = 0; i < slice.at[run].size(); ++i) {
           const bool is_compared = compared.has(run, i);
           any_lost |= !is_compared;
-          values.push_back(is_compared ? difference->values.values[slice.at[run][i]]
-                                       : arma::datum::nan);
+          const double value = difference->values.values[slice.at[run][i]];
+          values.push_back(is_compared ? value : arma::datum::nan);
+          largest_difference = std::fmax(largest_difference, std::abs(values.back()));
         }
         map.panels.push_back({runs[run], Array(heads, std::move(values))});
       }
+      // Differences of rounding alone are drawn as none.
+      constexpr double rounding = 1e-5;
+      if (largest_difference < rounding * largest_value) map.high = rounding * largest_value;
       const std::string words = in_words(name.substr(name.find('_') + 1), slice.label);
       figures.push_back({.name = file_stem(name + "_difference"),
                          .group = group.name,

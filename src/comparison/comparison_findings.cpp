@@ -182,6 +182,13 @@ std::string order_line(const ResultsGroup& group, const std::vector<ScoreSection
          joined(found | std::views::take(most_named), "; ", &Ranked::text) + ".";
 }
 
+/// `; 2 more heads were removed`, with the place behind it; empty without a head.
+std::string removed_text(double n_removed, const std::string& place = "") {
+  if (n_removed == 0) return "";
+  return "; " + count_text(static_cast<std::size_t>(n_removed), "more head") +
+         (n_removed == 1 ? " was" : " were") + " removed" + place;
+}
+
 std::string types_line(const ResultsGroup& group) {
   const Variable* const transition = type_transition_of(group);
   if (transition == nullptr) return "";
@@ -189,33 +196,34 @@ std::string types_line(const ResultsGroup& group) {
   const std::vector<std::string>& types = group.labels("type_from");
   std::vector<std::string> parts;
   for (std::size_t run = 1; run < runs.size(); ++run) {
-    double n_all = 0, n_changed = 0, n_most = 0, n_removed = 0;
+    double n_all = 0, n_changed = 0, n_most = 0, n_removed = 0, n_removed_first = 0;
     std::string most;
     for (std::size_t from = 0; from < types.size(); ++from) {
       for (std::size_t to = 0; to < types.size(); ++to) {
         const double n = transition->values(run, from, to);
-        if (from == to || types[to] != removed_type) n_all += n;
+        const bool lost_first = types[from] == removed_type, lost = types[to] == removed_type;
+        if (lost_first && !lost) n_removed_first += n;
+        if (lost && !lost_first) n_removed += n;
+        if (lost_first || lost) continue;
+        n_all += n;
         if (from == to) continue;
-        if (types[to] == removed_type) {
-          n_removed += n;
-          continue;
-        }
         n_changed += n;
         if (n <= n_most) continue;
         n_most = n;
         most = in_words(types[from], "") + " to " + in_words(types[to], "");
       }
     }
+    if (n_all == 0) {
+      parts.push_back("No head is in both " + runs[run] + " and " + runs[0] + ".");
+      continue;
+    }
     const std::string changed =
         number_text(n_changed, 0) + " of " + count_text(static_cast<std::size_t>(n_all), "head") +
         (n_changed == 1 ? " has" : " have") + " another main type than in " + runs[0];
     const std::string kind =
         n_changed == 0 ? "" : " (" + std::string(n_changed == 1 ? "" : "most often ") + most + ")";
-    const std::string removed =
-        n_removed == 0 ? ""
-                       : "; " + count_text(static_cast<std::size_t>(n_removed), "more head") +
-                             (n_removed == 1 ? " was" : " were") + " removed";
-    parts.push_back("In " + runs[run] + " " + changed + kind + removed + ".");
+    parts.push_back("In " + runs[run] + " " + changed + kind + removed_text(n_removed) +
+                    removed_text(n_removed_first, " in " + runs[0]) + ".");
   }
   return joined(parts, " ");
 }

@@ -29,24 +29,54 @@ std::optional<std::vector<RunVariable>> variable_in_every_run(const std::vector<
   return by_run;
 }
 
-void add_changed(const Variable& variable, const Variable& difference, ResultsGroup& group) {
+/// By run and head, whether the run's model has lost the head.
+using RemovedHeads = std::vector<std::vector<bool>>;
+
+/// Whether the run's model or the first run's has lost the head.
+bool is_removed(const RemovedHeads& removed, std::size_t run, std::size_t head) {
+  return removed[0][head] || removed[run][head];
+}
+
+/// Sets the values of heads that the run's model or the first run's has lost.
+/// @param like  a variable of the group that has the array's dimensions.
+void set_removed(const RemovedHeads& removed, const ResultsGroup& group, const Variable& like,
+                 double value, Array& values) {
+  const std::vector<Slice> by_run = slices(group, like, {"layer", "head"});
+  const std::size_t n_slice = by_run.size() / removed.size();
+  for (std::size_t i = 0; i < by_run.size(); ++i) {
+    for (std::size_t head = 0; head < by_run[i].at.size(); ++head) {
+      if (is_removed(removed, i / n_slice, head)) values.values[by_run[i].at[head]] = value;
+    }
+  }
+}
+
+/// Removed heads are left out: a head without output differs in what it has lost.
+void leave_out_removed(const RemovedHeads& removed, const ResultsGroup& group, const Variable& like,
+                       Variable& difference) {
+  set_removed(removed, group, like, std::nan(""), difference.values);
+  if (!difference.interval) return;
+  set_removed(removed, group, like, std::nan(""), difference.interval->low);
+  set_removed(removed, group, like, std::nan(""), difference.interval->high);
+}
+
+void add_changed(const Variable& variable, const Variable& difference, const RemovedHeads& removed,
+                 ResultsGroup& group) {
   const std::size_t n_value = variable.values.size() / variable.values.shape[0];
   Array changed(variable.values.shape);
   for (std::size_t i = 0; i < changed.size(); ++i) {
     changed.values[i] =
         is_changed(variable.estimate(i % n_value), variable.estimate(i), difference.estimate(i));
   }
+  set_removed(removed, group, variable, 0, changed);
   group.add(
       Declaration::flag(variable.name + "_changed", variable.dimensions, {"no", "yes"},
                         "Whether the interval of the difference excludes 0; for runs that are "
                         "not paired, whether the 95 % intervals of both runs lie apart; no "
-                        "where an interval is missing. Of: " +
+                        "where an interval is missing or either run's model has lost the "
+                        "head. Of: " +
                             variable.long_name),
       std::move(changed));
 }
-
-/// By run and head, whether the run's model has lost the head.
-using RemovedHeads = std::vector<std::vector<bool>>;
 
 /// Removed heads are left out: their values are those of a head without output.
 void add_rank_correlation(const Variable& variable, const RemovedHeads& removed,
@@ -62,8 +92,7 @@ void add_rank_correlation(const Variable& variable, const RemovedHeads& removed,
     for (std::size_t head = 0; head < by_run[i].at.size(); ++head) {
       const double before = variable.values.values[by_run[i % n_slice].at[head]],
                    now = variable.values.values[by_run[i].at[head]];
-      const bool is_removed = removed[0][head] || removed[i / n_slice][head];
-      if (is_removed || std::isnan(before) || std::isnan(now)) continue;
+      if (is_removed(removed, i / n_slice, head) || std::isnan(before) || std::isnan(now)) continue;
       first.push_back(before);
       later.push_back(now);
     }
@@ -169,8 +198,13 @@ std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs,
 }
 
 bool is_changed(const Estimate& first, const Estimate& later, const Estimate& difference) {
-  if (difference.has_interval()) return difference.low > 0 || difference.high < 0;
-  return later.low > first.high || later.high < first.low;
+  // An interval without width, as of a count that no resample changes, shows nothing.
+  const auto has_width = [](const Estimate& estimate) { return estimate.high > estimate.low; };
+  if (difference.has_interval()) {
+    return has_width(difference) && (difference.low > 0 || difference.high < 0);
+  }
+  return (has_width(first) || has_width(later)) &&
+         (later.low > first.high || later.high < first.low);
 }
 
 void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& comparison) {
@@ -196,9 +230,10 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
         continue;
       }
       group.add(*all);
-      const Variable difference = differences(*all, *by_run, paired_runs(runs, *by_run));
+      Variable difference = differences(*all, *by_run, paired_runs(runs, *by_run));
+      leave_out_removed(removed, group, *all, difference);
       group.add(difference);
-      if (all->interval) add_changed(*all, difference, group);
+      if (all->interval) add_changed(*all, difference, removed, group);
       add_rank_correlation(*all, removed, group);
     }
   }

@@ -102,6 +102,15 @@ std::vector<std::optional<std::size_t>> offsets(const std::vector<StackedAxis>& 
   return offsets;
 }
 
+/// The first run's definition; says so where another run has another.
+std::string definition_of(const Variable& first, const std::vector<RunVariable>& by_run) {
+  const bool differs = std::ranges::any_of(by_run, [&](const RunVariable& run) {
+    return run.variable != nullptr && run.variable->long_name != first.long_name;
+  });
+  return first.long_name +
+         (differs ? "; this is the first run's definition, another run has another" : "");
+}
+
 }  // namespace
 
 bool is_stackable(const Variable& a, const Variable& b) {
@@ -165,7 +174,8 @@ std::optional<Variable> stacked(const std::string& name, const std::vector<RunVa
   }
   const Variable& like = *first.variable;
   Variable result =
-      Declaration{name, "run", like.units, like.long_name, like.references}.of(Array(shape, nan));
+      Declaration{name, "run", like.units, definition_of(like, by_run), like.references}.of(
+          Array(shape, nan));
   if (labels == StackedLabels::in_every_run) {
     result.type = like.type;
     result.flag_meanings = like.flag_meanings;

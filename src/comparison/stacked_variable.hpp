@@ -31,7 +31,8 @@ Variable differences(const Variable& all, const std::vector<RunVariable>& by_run
                      const std::vector<bool>& paired);
 
 /// The variable of all runs, with a first dimension `run`. Definition, units and source are those
-/// of the first run that has it. It has an interval if one of the runs has.
+/// of the first run that has it; `long_name` says so where another run's definition differs. It has
+/// an interval if one of the runs has.
 ///
 /// Adds its dimensions to `into`; one that is there with other labels gets the name
 /// `GROUP_DIMENSION`.

@@ -60,9 +60,9 @@ void check_batch(const SequenceBatch& batch, const ModelConfig& config) {
     check_count("first column of a sequence", n_column, sequence.first);
     n_column += sequence.count;
     const Index n_token = sequence.prefix_count + sequence.count;
-    if (n_token > config.n_ctx) {
-      throw ShapeError("tokens: expected at most " + std::to_string(config.n_ctx) + ", got " +
-                       std::to_string(n_token));
+    if (n_token > config.longest_sequence()) {
+      throw ShapeError("tokens: expected at most " + std::to_string(config.longest_sequence()) +
+                       ", got " + std::to_string(n_token));
     }
     if (sequence.prefix_count > 0 &&
         sequence.prefix_first + sequence.prefix_count > sequence.first) {

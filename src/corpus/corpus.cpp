@@ -21,8 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The extension, before `.gz` if there is one.
-std::string extension_of(const fs::path& name) {
+/// The extension in lower case, before `.gz` if there is one.
+std::string extension_of(const fs::path& path) {
+  const fs::path name = lower_ascii(path.filename().string());
   return (name.extension() == ".gz" ? name.stem() : name).extension().string();
 }
 
@@ -47,7 +48,9 @@ std::vector<std::string> files_of(const std::string& path, std::vector<CorpusFol
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return {path};
   if (!fs::is_directory(path, ignored)) {
-    throw DataError(path, "", "expected a file or folder, but there is none");
+    throw DataError(path, "",
+                    fs::exists(path, ignored) ? "expected a file or folder, got a pipe or device"
+                                              : "expected a file or folder, but there is none");
   }
   std::vector<std::string> files;
   CorpusFolder folder{path, {}, {}};
@@ -164,9 +167,9 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
       auto opened = FileVersion(file).during([&]() -> std::unique_ptr<CorpusFile> {
         hash.add_file(file);
         if (room == 0) return nullptr;
-        return open_file(
-            file, {tokenizer, options.prepend_bos, options.max_tokens - n_bos, room,
-                   options.encoding, options.document_sentences, options.literal_special_tokens});
+        return open_file(file, {tokenizer, options.prepend_bos, options.max_tokens - n_bos, room,
+                                options.encoding, options.document_sentences,
+                                options.literal_special_tokens, options.d_vocab});
       });
       if (room == 0) continue;
       files_.push_back(std::move(opened));
@@ -184,6 +187,7 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
       layout_hash.add(found.kind() + " " + std::to_string(fs::file_size(file, ignored)) + " " +
                       std::to_string(found.n_document()) + " " + std::to_string(found.n_piece()) +
                       "\n");
+      kinds_.insert(found.kind());
       relations_.insert(found.relations().begin(), found.relations().end());
       first_document_.push_back(n_document_);
       n_document_ += found.n_document();

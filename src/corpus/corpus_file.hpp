@@ -63,6 +63,7 @@ struct CorpusContext {
   std::string encoding = "utf-8";        ///< of text, as iconv names it
   std::uint64_t document_sentences = 0;  ///< as in CorpusOptions
   bool literal_special_tokens = false;   ///< as in CorpusOptions
+  Index d_vocab = 0;                     ///< as in CorpusOptions
 };
 
 std::unique_ptr<CorpusFile> open_plain_text(const std::string& path, const CorpusContext& context);

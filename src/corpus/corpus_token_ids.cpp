@@ -91,9 +91,10 @@ class TokenIdFile : public CorpusFile {
   }
 
   void read_tokens(const hdf5::InputFile& file) {
-    const std::int64_t largest = context_.tokenizer != nullptr
-                                     ? static_cast<std::int64_t>(context_.tokenizer->size()) - 1
-                                     : std::numeric_limits<TokenId>::max();
+    const Index n_id =
+        context_.tokenizer != nullptr ? context_.tokenizer->size() : context_.d_vocab;
+    const std::int64_t largest =
+        n_id > 0 ? static_cast<std::int64_t>(n_id) - 1 : std::numeric_limits<TokenId>::max();
     const auto ids = read_row(file, "tokens");
     tokens_.reserve(ids.size());
     for (const std::int64_t id : ids) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <unordered_map>
 
 #include "base/json_text.hpp"
@@ -83,7 +84,7 @@ std::string first_word(const std::string& text) {
   return {begin, std::find_if(begin, text.end(), is_space)};
 }
 
-TaskPair read_pair(const PairLine& line, const Tokenizer& tokenizer) {
+TaskPair read_pair(const PairLine& line, const Tokenizer& tokenizer, bool prepend_bos) {
   const bool is_sentences = line.has("sentence_good") || line.has("sentence_bad");
   if (!is_sentences && !line.has("prefix")) {
     line.refuse("expected the fields sentence_good and sentence_bad, or prefix, good and bad");
@@ -91,7 +92,8 @@ TaskPair read_pair(const PairLine& line, const Tokenizer& tokenizer) {
   const std::string prefix = is_sentences ? "" : line.text("prefix"),
                     good = line.some_text(is_sentences ? "sentence_good" : "good"),
                     bad = line.some_text(is_sentences ? "sentence_bad" : "bad");
-  TokenIds begin{tokenizer.first_token()};
+  TokenIds begin;
+  if (prepend_bos) begin.push_back(tokenizer.first_token());
   const TokenIds prefix_ids = tokenizer.encode(prefix).ids;
   begin.insert(begin.end(), prefix_ids.begin(), prefix_ids.end());
   const auto side = [&](const std::string& text) {
@@ -146,12 +148,14 @@ void read_task_file(const std::string& path, const Tokenizer& tokenizer, const T
     ++n_pair;
     const PairLine line(path, number, text);
     Task& task = task_of(line, path, list);
-    TaskPair pair = read_pair(line, tokenizer);
+    TaskPair pair = read_pair(line, tokenizer, options.prepend_bos);
     if (options.max_pairs > 0 && task.pairs.size() >= options.max_pairs) continue;
     if (pair.good == pair.bad) {
       ++task.n_same;
     } else if (std::max(pair.good.size(), pair.bad.size()) > options.max_tokens) {
       ++task.n_too_long;
+    } else if (pair.n_shared == 0) {
+      ++task.n_unpredicted;
     } else {
       task.pairs.push_back(std::move(pair));
     }
@@ -164,22 +168,31 @@ void read_task_file(const std::string& path, const Tokenizer& tokenizer, const T
 /// @throws DataError if no pair of the task can be run.
 void check_has_pairs(const Task& task, const std::string& path, const TaskOptions& options) {
   if (!task.pairs.empty()) return;
+  const std::string unpredicted =
+      task.n_unpredicted == 0 ? ""
+                              : ", and " + std::to_string(task.n_unpredicted) +
+                                    " that differ at their first token, which nothing precedes";
   throw DataError(path, task.name,
                   "expected pairs of different sides of at most " +
                       std::to_string(options.max_tokens) + " tokens, got " +
                       count_text(task.n_same, "pair") + " of equal sides and " +
-                      std::to_string(task.n_too_long) + " too long");
+                      std::to_string(task.n_too_long) + " too long" + unpredicted);
 }
 
 }  // namespace
 
 TaskFiles::TaskFiles(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
-                     const TaskOptions& options) {
+                     const TaskOptions& options)
+    : has_bos_(options.prepend_bos) {
   Sha256 hash;
   TaskList list{tasks_};
   std::vector<std::string> begins_in;  // by task
+  std::set<fs::path> read;
   for (const std::string& path : paths) {
     for (const std::string& file : task_files_of(path)) {
+      if (!read.insert(fs::weakly_canonical(file)).second) {
+        throw DataError(file, "", "expected once among the tasks, got twice");
+      }
       FileVersion(file).during([&] {
         hash.add_file(file);
         read_task_file(file, tokenizer, options, list);

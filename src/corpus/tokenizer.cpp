@@ -182,6 +182,10 @@ void Tokenizer::begin_with(TokenId id, const std::string& reason) {
   data_->first_token_reason = reason;
 }
 
+bool Tokenizer::has_first_token() const {
+  return data_->first_token.has_value();
+}
+
 TokenId Tokenizer::first_token() const {
   if (!data_->first_token) {
     throw DataError(data_->vocab_source, "",

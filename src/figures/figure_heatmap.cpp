@@ -71,7 +71,8 @@ AxisRange colour_range(const Heatmap& heatmap, std::span<const HeatmapPanel> pan
   }
   if (!(range.high > range.low)) {
     const double room = std::max(std::abs(range.low) * 0.01, 0.5);
-    range = {range.low - room, range.high + room};
+    range = {heatmap.low.value_or(range.low - room), heatmap.high.value_or(range.high + room)};
+    if (!(range.high > range.low)) range = {range.low - room, range.high + room};
   }
   return range;
 }

@@ -2,7 +2,6 @@
 
 #include <zlib.h>
 
-#include <memory>
 #include <vector>
 
 #include "base/number_text.hpp"
@@ -23,6 +22,78 @@ void check_growth(const std::string& path, std::uint64_t n_byte, std::uint64_t n
                       grouped(n_stored) + " bytes; decompress the file first");
 }
 
+/// Decompresses the members of a gzip file, one after the other. Zeros may follow a member.
+class GzipMembers {
+ public:
+  /// @param path, take  must outlive this.
+  GzipMembers(const std::string& path, const std::function<void(std::string_view)>& take)
+      : path_(path), take_(take), block_(std::size_t{1} << 16) {
+    constexpr int gzip_alone = MAX_WBITS + 16;
+    if (inflateInit2(&stream_, gzip_alone) != Z_OK) refuse();
+  }
+  GzipMembers(const GzipMembers&) = delete;
+  GzipMembers& operator=(const GzipMembers&) = delete;
+  ~GzipMembers() { inflateEnd(&stream_); }
+
+  /// Takes the next bytes of the file.
+  void add(std::string_view stored) {
+    n_stored_ += stored.size();
+    // zlib does not write to its input.
+    stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(stored.data()));
+    stream_.avail_in = static_cast<uInt>(stored.size());
+    while (stream_.avail_in > 0) {
+      if (is_in_member_ || *stream_.next_in != 0) {
+        inflate_member();
+      } else {
+        ++stream_.next_in;
+        --stream_.avail_in;
+      }
+    }
+  }
+
+  /// @throws DataError if the file ends within a member.
+  void end() const {
+    if (is_in_member_) refuse();
+  }
+
+ private:
+  [[noreturn]] void refuse() const {
+    throw DataError(path_, "", "cannot be decompressed: the file is damaged or cut short");
+  }
+
+  /// Decompresses up to the end of the member or of the bytes.
+  void inflate_member() {
+    is_in_member_ = true;
+    do {
+      stream_.next_out = block_.data();
+      stream_.avail_out = static_cast<uInt>(block_.size());
+      const int state = inflate(&stream_, Z_NO_FLUSH);
+      // Z_BUF_ERROR: there are no more bytes.
+      if (state != Z_OK && state != Z_STREAM_END && state != Z_BUF_ERROR) refuse();
+      give(block_.size() - stream_.avail_out);
+      if (state == Z_STREAM_END) {
+        is_in_member_ = false;
+        inflateReset(&stream_);
+        return;
+      }
+    } while (stream_.avail_out == 0);
+  }
+
+  void give(std::size_t n_byte) {
+    if (n_byte == 0) return;
+    n_byte_ += n_byte;
+    check_growth(path_, n_byte_, n_stored_ - stream_.avail_in);
+    take_({reinterpret_cast<const char*>(block_.data()), n_byte});
+  }
+
+  const std::string& path_;
+  const std::function<void(std::string_view)>& take_;
+  z_stream stream_{};
+  std::vector<Bytef> block_;
+  std::uint64_t n_byte_ = 0, n_stored_ = 0;
+  bool is_in_member_ = false;
+};
+
 }  // namespace
 
 bool is_gzip(const std::string& path) {
@@ -31,23 +102,9 @@ bool is_gzip(const std::string& path) {
 }
 
 void read_gzip(const std::string& path, const std::function<void(std::string_view)>& take) {
-  const std::unique_ptr<gzFile_s, decltype(&gzclose_r)> file(gzopen(path.c_str(), "rb"), gzclose_r);
-  if (!file) throw cannot_open(path);
-  std::vector<char> block(std::size_t{1} << 16);
-  std::uint64_t n_byte = 0;
-  while (true) {
-    const int count = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()));
-    if (count > 0) {
-      n_byte += static_cast<std::uint64_t>(count);
-      check_growth(path, n_byte, static_cast<std::uint64_t>(gzoffset(file.get())));
-      take({block.data(), static_cast<std::size_t>(count)});
-    }
-    if (count == static_cast<int>(block.size())) continue;
-    int error = Z_OK;
-    gzerror(file.get(), &error);
-    if (error == Z_OK || error == Z_STREAM_END) return;
-    throw DataError(path, "", "cannot be decompressed: the file is damaged or cut short");
-  }
+  GzipMembers members(path, take);
+  read_blocks(path, [&](std::string_view stored) { members.add(stored); });
+  members.end();
 }
 
 }  // namespace headscope

@@ -53,6 +53,16 @@ std::string_view ModelConfig::context_bound() const {
   return window_bounds_context ? "the model's sliding window" : "the model's context";
 }
 
+std::vector<Index> ModelConfig::heads_left() const {
+  std::vector<Index> left;
+  for (Index head_index = 0; head_index < n_layer * n_head; ++head_index) {
+    if (!std::ranges::binary_search(pruned_heads, HeadIndex::of(head_index, n_head))) {
+      left.push_back(head_index);
+    }
+  }
+  return left;
+}
+
 Index ModelConfig::d_rotary() const {
   if (positions != PositionKind::rotary) return 0;
   return static_cast<Index>(static_cast<double>(d_head()) * rotary.share);
@@ -84,48 +94,62 @@ void check_positive(std::string_view field, double value) {
   throw OptionError(field, "expected a positive number, got " + number_text(value, 0));
 }
 
-void check_heads(const ModelConfig& config) {
-  const auto divides = [](std::string_view field, Index divisor, std::string_view of, Index n) {
-    if (n % divisor == 0) return;
-    throw OptionError(field, "expected a divisor of " + std::string(of) + " = " +
-                                 std::to_string(n) + ", got " + std::to_string(divisor));
-  };
-  if (config.head_width == 0) divides("n_head", config.n_head, "d_model", config.d_model);
-  divides("n_kv_head", config.n_group(), "n_head", config.n_head);
-  if (config.positions != PositionKind::rotary) return;
+using NameOf = std::function<std::string(std::string_view)>;
+
+void check_rotary(const ModelConfig& config, const NameOf& name_of) {
   const Rotary& rotary = config.rotary;
-  check_positive("rotary theta", rotary.theta);
-  check_positive("rotary factor", rotary.factor);
-  check_positive("rotary original_n_ctx", rotary.original_n_ctx);
+  check_positive(name_of("rotary theta"), rotary.theta);
+  check_positive(name_of("rotary factor"), rotary.factor);
+  check_positive(name_of("rotary original_n_ctx"), rotary.original_n_ctx);
+  if (rotary.share == 1 && config.d_head() % 2 != 0) {
+    throw OptionError(name_of(config.head_width != 0 ? "head_width" : "d_model"),
+                      "expected heads of an even number of dimensions, which turn in pairs, got " +
+                          std::to_string(config.d_head()) + " dimensions");
+  }
   if (!(rotary.share > 0 && rotary.share <= 1) || config.d_rotary() % 2 != 0) {
-    throw OptionError("rotary share",
+    throw OptionError(name_of("rotary share"),
                       "expected an even number of the " + std::to_string(config.d_head()) +
                           " dimensions of a head, got " + number_text(rotary.share, 0));
   }
   if (rotary.scaling == RotaryScaling::llama3 &&
       !(rotary.low_frequency_factor < rotary.high_frequency_factor)) {
-    throw OptionError("rotary low_frequency_factor",
-                      "expected less than high_frequency_factor = " +
+    throw OptionError(name_of("rotary low_frequency_factor"),
+                      "expected less than " + name_of("high_frequency_factor") + " = " +
                           number_text(rotary.high_frequency_factor, 0) + ", got " +
                           number_text(rotary.low_frequency_factor, 0));
   }
 }
 
+void check_heads(const ModelConfig& config, const NameOf& name_of) {
+  const auto divides = [&](std::string_view field, Index divisor, std::string_view of, Index n) {
+    if (n % divisor == 0) return;
+    throw OptionError(name_of(field), "expected a divisor of " + name_of(of) + " = " +
+                                          std::to_string(n) + ", got " + std::to_string(divisor));
+  };
+  if (config.head_width == 0) divides("n_head", config.n_head, "d_model", config.d_model);
+  divides("n_kv_head", config.n_group(), "n_head", config.n_head);
+  if (config.positions == PositionKind::rotary) check_rotary(config, name_of);
+}
+
 }  // namespace
 
 void ModelConfig::check() const {
-  const auto at_least_one = [](std::string_view field, Index value) {
-    if (value < 1) throw OptionError(field, "expected at least 1, got 0");
+  check([](std::string_view member) { return std::string(member); });
+}
+
+void ModelConfig::check(const NameOf& name_of) const {
+  const auto at_least_one = [&](std::string_view field, Index value) {
+    if (value < 1) throw OptionError(name_of(field), "expected at least 1, got 0");
   };
   at_least_one("n_layer", n_layer);
   at_least_one("n_head", n_head);
   at_least_one("d_model", d_model);
   at_least_one("d_mlp", d_mlp);
   at_least_one("n_ctx", n_ctx);
-  const auto at_most = [](std::string_view field, Index value, Index most) {
+  const auto at_most = [&](std::string_view field, Index value, Index most) {
     if (value <= most) return;
-    throw OptionError(
-        field, "expected at most " + std::to_string(most) + ", got " + std::to_string(value));
+    throw OptionError(name_of(field), "expected at most " + std::to_string(most) + ", got " +
+                                          std::to_string(value));
   };
   at_most("n_layer", n_layer, 10'000);
   at_most("n_head", n_head, 10'000);
@@ -134,14 +158,14 @@ void ModelConfig::check() const {
   at_most("n_ctx", n_ctx, 10'000'000);
   at_most("d_vocab", d_vocab, 100'000'000);
   at_most("head_width", head_width, 1'000'000);
-  check_heads(*this);
-  check_positive("layer_norm_epsilon", layer_norm_epsilon);
+  check_heads(*this, name_of);
+  check_positive(name_of("layer_norm_epsilon"), layer_norm_epsilon);
   for (std::size_t i = 0; i < pruned_heads.size(); ++i) {
     const HeadIndex head = pruned_heads[i];
     if (head.layer >= n_layer || head.head >= n_head) {
       throw OptionError("pruned_heads", "expected heads of a model with " +
-                                            std::to_string(n_layer) + " layers of " +
-                                            std::to_string(n_head) + " heads, got " + head.text());
+                                            count_text(n_layer, "layer") + " of " +
+                                            count_text(n_head, "head") + ", got " + head.text());
     }
     if (i > 0 && head <= pruned_heads[i - 1]) {
       throw OptionError("pruned_heads", "expected each head once, in ascending order, got " +

@@ -1,6 +1,7 @@
 #include "model/config_fields.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
@@ -75,6 +76,24 @@ bool is_older_name(const Architecture& architecture, const ConfigField& field) {
   return false;
 }
 
+// What ModelConfig::check calls the members that fields hold.
+const std::map<std::string_view, ConfigMember>& checked_members() {
+  using C = ModelConfig;
+  static const std::map<std::string_view, ConfigMember> members{
+      {"n_layer", &C::n_layer},
+      {"n_head", &C::n_head},
+      {"n_kv_head", &C::n_kv_head},
+      {"head_width", &C::head_width},
+      {"d_model", &C::d_model},
+      {"d_mlp", &C::d_mlp},
+      {"n_ctx", &C::n_ctx},
+      {"d_vocab", &C::d_vocab},
+      {"layer_norm_epsilon", &C::layer_norm_epsilon},
+      {"rotary theta", &Rotary::theta},
+      {"rotary share", &Rotary::share}};
+  return members;
+}
+
 using Attributes = std::vector<std::pair<std::string, hdf5::Attribute>>;
 
 // The root attributes that a model file states a config with.
@@ -125,6 +144,16 @@ Attributes attributes_of(const ModelConfig& config) {
 }
 
 }  // namespace
+
+std::string ConfigFields::name_of(const ConfigMember& member) const {
+  std::string_view first;
+  for (const ConfigField& field : architecture->fields) {
+    if (field.member != member) continue;
+    if (stated_fields.contains(&field)) return std::string(field.name);
+    if (first.empty()) first = field.name;
+  }
+  return std::string(first);
+}
 
 std::optional<bool> ConfigFields::tied() const {
   const auto stated_tied = stated(&ModelConfig::tied_unembedding);
@@ -193,9 +222,13 @@ std::string config_sha256(const ModelConfig& config) {
   return hash.finish();
 }
 
-void check_config(const ModelConfig& config, const std::string& file) {
+void check_config(const ModelConfig& config, const ConfigFields& fields, const std::string& file) {
+  const auto name_of = [&](std::string_view member) {
+    const auto found = checked_members().find(member);
+    return found == checked_members().end() ? std::string(member) : fields.name_of(found->second);
+  };
   try {
-    config.check();
+    config.check(name_of);
   } catch (const OptionError& error) {
     throw DataError(file, error.option(), error.problem());
   }
@@ -210,8 +243,7 @@ ModelConfig ConfigFields::config() const {
   ModelConfig config = values;
   if (config.d_mlp == 0) config.d_mlp = 4 * config.d_model;
   config.tied_unembedding = tied().value_or(true);
-  if (config.first_token >= config.d_vocab) config.first_token.reset();
-  check_config(config, file);
+  check_config(config, *this, file);
   return config;
 }
 

@@ -26,6 +26,8 @@ struct ConfigFields {
     }
     return std::nullopt;
   }
+  /// The name of the field that states a member, else of the one that may; empty if none may.
+  std::string name_of(const ConfigMember& member) const;
   /// Whether the unembedding is the token embedding; none where only the weights tell.
   std::optional<bool> tied() const;
 
@@ -50,7 +52,8 @@ void write_config(const ModelConfig& config, hdf5::OutputFile& file);
 /// hexadecimal.
 std::string config_sha256(const ModelConfig& config);
 
-/// ModelConfig::check. @throws DataError naming the file and the field.
-void check_config(const ModelConfig& config, const std::string& file);
+/// ModelConfig::check of a config that comes from the fields.
+/// @throws DataError naming the file and the file's field.
+void check_config(const ModelConfig& config, const ConfigFields& fields, const std::string& file);
 
 }  // namespace headscope

@@ -44,12 +44,14 @@ ModelDescription describe_model(const TensorSource& source, const LoadOptions& o
   return description;
 }
 
-FileDescription describe_config(const std::string& path) {
+FileDescription describe_config(const std::string& path, const LoadOptions& options) {
   FileDescription description;
   description.path = path;
   description.kind = FileKind::config;
   ModelDescription& model = description.model.emplace();
-  model.config = ConfigFields::from_json_file(path).config();
+  const ConfigFields fields = ConfigFields::from_json_file(path);
+  check_n_head(fields, options);
+  model.config = fields.config();
   model.config_file = path;
   model.counts = parameter_counts(model.config);
   description.n_byte = std::filesystem::file_size(path);
@@ -80,7 +82,7 @@ std::string_view file_kind_text(FileKind kind) {
 
 FileDescription describe_file(const std::string& path, const LoadOptions& options) {
   const std::string file = model_file(path);
-  if (file.ends_with(".json") && !is_model_index(file)) return describe_config(file);
+  if (file.ends_with(".json") && !is_model_index(file)) return describe_config(file, options);
   const std::unique_ptr<TensorSource> source = open_tensor_source(file, hdf5::Digest::ignored);
   FileDescription description;
   description.path = file;

@@ -30,8 +30,14 @@ std::optional<Index> JsonFields::count(const char* name) const {
 }
 
 std::optional<Index> JsonFields::token(const char* name) const {
-  const json* const value = find(name);
-  if (value == nullptr || !value->is_number_integer() || *value < 0) return std::nullopt;
+  const json* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_array() && !value->empty()) value = &value->front();
+  if (*value == -1) return std::nullopt;
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (!value->is_number_integer() || *value < 0 || *value > most) {
+    throw wrong(name, "a token id", *find(name));
+  }
   return value->get<Index>();
 }
 

@@ -20,7 +20,7 @@ class JsonFields {
 
   bool has(const char* name) const;
   std::optional<Index> count(const char* name) const;
-  /// A token id; none where it is not one, as the -1 of configs without such a token.
+  /// A token id, of several the first; none where it is -1, as in configs without such a token.
   std::optional<Index> token(const char* name) const;
   std::optional<double> real(const char* name) const;
   /// HDF5 has no booleans of its own: 0 and 1 stand for them.

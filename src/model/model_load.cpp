@@ -74,14 +74,23 @@ std::string name_of(const Architecture& architecture, Matrix Model::*member) {
   return std::string(spec == nullptr ? "" : spec->name);
 }
 
+// Whether the unembedding is the token embedding, and what says so.
+std::string tied_text(const ConfigFields& fields) {
+  const std::string field = fields.name_of(&ModelConfig::tied_unembedding);
+  if (const auto stated = fields.stated(&ModelConfig::tied_unembedding)) {
+    return field + " is " + (*stated ? "true" : "false") + " in " + fields.file;
+  }
+  return field + " is " + (fields.tied() == true ? "true" : "false") + " by default for " +
+         std::string(fields.architecture->title);
+}
+
 // Hugging Face writes the unembedding even if it is the token embedding.
 void settle_unembedding(const ConfigFields& fields, Model& model) {
   const auto stated = fields.tied();
   if (model.W_U.empty()) {
     if (stated == false && !model.W_E.empty()) {
       throw DataError(model.path, name_of(*fields.architecture, &Model::W_U),
-                      "expected a tensor, since tie_word_embeddings is false in " + fields.file +
-                          ", got no such tensor");
+                      "expected a tensor, since " + tied_text(fields) + ", got no such tensor");
     }
     return;
   }
@@ -90,7 +99,7 @@ void settle_unembedding(const ConfigFields& fields, Model& model) {
   if (stated == true && !same && !model.W_E.empty()) {
     throw DataError(model.path, name_of(*fields.architecture, &Model::W_U),
                     "expected the values of " + name_of(*fields.architecture, &Model::W_E) +
-                        ", since tie_word_embeddings is true in " + fields.file);
+                        ", since " + tied_text(fields));
   }
   model.config.tied_unembedding = stated.value_or(same);
   if (model.config.tied_unembedding) model.W_U.reset();

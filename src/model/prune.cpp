@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/number_text.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -12,8 +13,8 @@ void prune_heads(Model& model, std::span<const HeadIndex> heads, PruneMode mode)
   for (const HeadIndex head : heads) {
     if (head.layer < config.n_layer && head.head < config.n_head) continue;
     throw OptionError("--heads", "expected a head of a model with " +
-                                     std::to_string(config.n_layer) + " layers of " +
-                                     std::to_string(config.n_head) + " heads, got " + head.text());
+                                     count_text(config.n_layer, "layer") + " of " +
+                                     count_text(config.n_head, "head") + ", got " + head.text());
   }
   std::vector<HeadIndex> pruned = config.pruned_heads;
   pruned.insert(pruned.end(), heads.begin(), heads.end());

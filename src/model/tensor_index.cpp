@@ -171,16 +171,13 @@ void TensorIndex::check_agrees(const ConfigFields& fields, const char* field,
 void TensorIndex::check_layers(const ConfigFields& fields) const {
   const auto stated = fields.stated(&ModelConfig::n_layer);
   if (!stated || *stated == n_layer_) return;
-  const auto field = std::ranges::find_if(architecture_.fields, [](const ConfigField& known) {
-    const auto* const member = std::get_if<Index ModelConfig::*>(&known.member);
-    return member != nullptr && *member == &ModelConfig::n_layer;
-  });
-  throw DataError(fields.file, field->name,
+  throw DataError(fields.file, fields.name_of(&ModelConfig::n_layer),
                   "expected " + std::to_string(n_layer_) + ", the number of layers in " +
                       source_.path() + ", got " + std::to_string(*stated));
 }
 
 ModelConfig TensorIndex::resolve(const ConfigFields& fields, const LoadOptions& options) const {
+  check_n_head(fields, options);
   if (&architecture_ == &gpt2()) return resolve_gpt2(fields, options);
   const ModelConfig config = fields.config();
   check_layers(fields);
@@ -240,7 +237,7 @@ ModelConfig TensorIndex::resolve_gpt2(const ConfigFields& fields,
   if (find(tensor_spec("wpe.weight")) == nullptr) {
     throw DataError(source_.path(), "wpe.weight", "expected 2 axes, got no such tensor");
   }
-  check_config(config, fields.file.empty() ? source_.path() : fields.file);
+  check_config(config, fields, fields.file.empty() ? source_.path() : fields.file);
   return config;
 }
 
@@ -285,6 +282,14 @@ void TensorIndex::check(const ModelConfig& config) const {
       }
     }
   }
+}
+
+void check_n_head(const ConfigFields& fields, const LoadOptions& options) {
+  const auto stated = fields.stated(&ModelConfig::n_head);
+  if (options.n_head == 0 || !stated || *stated == options.n_head) return;
+  throw DataError(fields.file, fields.name_of(&ModelConfig::n_head),
+                  "expected " + std::to_string(options.n_head) +
+                      ", the number of heads asked for, got " + std::to_string(*stated));
 }
 
 ConfigFields find_config(const TensorSource& source) {

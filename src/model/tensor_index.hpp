@@ -58,6 +58,9 @@ class TensorIndex {
   bool linear_ = false;  // weights of nn.Linear in a file of GPT-2's kind
 };
 
+/// @throws DataError if the config states another number of heads than the options.
+void check_n_head(const ConfigFields& fields, const LoadOptions& options);
+
 /// The config inside the file, else the `config.json` beside it, else empty.
 ConfigFields find_config(const TensorSource& source);
 

@@ -19,30 +19,31 @@ struct HeadColumn {
   std::vector<std::string> cells;  // by head
 };
 
-std::vector<std::string> number_cells(const Variable& variable, const std::vector<double>& values) {
-  std::vector<std::string> cells;
-  for (const double value : values) {
-    if (variable.type == Variable::Type::flag) {
-      cells.push_back(variable.flag_meanings[static_cast<std::size_t>(value)]);
-    } else {
-      cells.push_back(std::isnan(value) ? "NaN" : number_text(value, 0));
-    }
+std::string cell_text(const Variable& variable, double value) {
+  if (variable.type == Variable::Type::flag) {
+    return variable.flag_meanings[static_cast<std::size_t>(value)];
   }
-  return cells;
+  return std::isnan(value) ? "NaN" : number_text(value, 0);
 }
 
 void add_columns(const ResultsGroup& group, const Variable& variable, const HeadShape& shape,
-                 std::vector<HeadColumn>& columns) {
+                 const std::vector<bool>& is_removed, std::vector<HeadColumn>& columns) {
+  const auto add = [&](const std::string& name, const std::vector<double>& values) {
+    std::vector<std::string>& cells = columns.emplace_back(HeadColumn{name, {}}).cells;
+    for (std::size_t head_index = 0; head_index < values.size(); ++head_index) {
+      cells.push_back(is_removed[head_index] ? "NaN" : cell_text(variable, values[head_index]));
+    }
+  };
   for (const HeadSlice& slice : head_slices(group, variable, shape, most_head_slices)) {
     if (!has_number(slice.values)) continue;
     std::string name = group.name + "." + variable.name;
     if (!slice.label.empty()) name += "." + slice.label;
     std::ranges::replace(name, ' ', '_');
     std::ranges::replace(name, '/', '.');
-    columns.push_back({name, number_cells(variable, slice.values)});
+    add(name, slice.values);
     if (!variable.interval) continue;
-    columns.push_back({name + "_" + layout::low, number_cells(variable, slice.low)});
-    columns.push_back({name + "_" + layout::high, number_cells(variable, slice.high)});
+    add(name + "_" + layout::low, slice.low);
+    add(name + "_" + layout::high, slice.high);
   }
 }
 
@@ -53,11 +54,14 @@ std::vector<HeadColumn> head_columns(const Results& results, const HeadShape& sh
     columns[1].cells.push_back(std::to_string(head_index / shape.n_head));
     columns[2].cells.push_back(std::to_string(head_index % shape.n_head));
   }
+  const std::vector<bool> is_removed = removed_heads(results, shape);
   if (const std::optional<HeadTypes> types = head_types(results, shape)) {
     HeadColumn primary{"primary_type", {}}, all{"types", {}};
     for (std::size_t head_index = 0; head_index < shape.n_head_total(); ++head_index) {
-      primary.cells.push_back(types->primary[head_index] ? types->names[*types->primary[head_index]]
-                                                         : "none");
+      const std::optional<std::size_t> first = types->primary[head_index];
+      primary.cells.push_back(is_removed[head_index] ? "removed"
+                              : first                ? types->names[*first]
+                                                     : "none");
       std::vector<std::string> names;
       for (std::size_t type = 0; type < types->names.size(); ++type) {
         if (types->has_type[head_index][type]) names.push_back(types->names[type]);
@@ -70,7 +74,7 @@ std::vector<HeadColumn> head_columns(const Results& results, const HeadShape& sh
   for (const ResultsGroup& group : results.groups) {
     for (const Variable& variable : group.variables) {
       const bool is_told = variable.name == type_variable || variable.name == primary_type_variable;
-      if (!is_told) add_columns(group, variable, shape, columns);
+      if (!is_told) add_columns(group, variable, shape, is_removed, columns);
     }
   }
   return columns;

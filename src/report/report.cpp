@@ -71,6 +71,7 @@ std::string effect_text(const Claim& claim) {
   if (std::isnan(claim.effect.value)) return "";
   std::string text = estimate_text(claim.effect, 4);
   if (text.ends_with(']')) return text;
+  if (claim.effect.has_interval()) return text + " [" + text + ", " + text + "]";
   return text + (claim.exact ? " (exact)" : " (no interval)");
 }
 

@@ -51,10 +51,11 @@ Option& OptionTable::operator()(std::uint64_t& field, Option option) {
   option.default_value = std::to_string(field);
   option.store = [&field](const Option& self, const Words& words) {
     const auto number = parse_whole_number(words.front(), self.most);
-    if (!number) {
-      const bool any = self.most == Option().most;
-      self.refuse(any ? "a whole number >= 0,"
-                      : "a whole number from 0 to " + std::to_string(self.most) + ",",
+    if (!number || *number < self.least) {
+      const std::string least = std::to_string(self.least);
+      self.refuse(self.most == Option().most
+                      ? "a whole number >= " + least + ","
+                      : "a whole number from " + least + " to " + std::to_string(self.most) + ",",
                   words.front());
     }
     field = *number;

@@ -397,6 +397,10 @@ TEST(CircuitsAnalysis, NamesCompositionAboveRandomAndThePairsOfInductionHeads) {
   EXPECT_THAT(without, Not(HasSubstr("Induction")));
   EXPECT_THAT(circuit_summary(group, {3}),
               HasSubstr(" Induction pairs: k L0H2 to L1H0 (0.800, random 0.100)."));
+  for (Variable& variable : group.variables) {
+    if (variable.name == "composition_null") std::ranges::fill(variable.values.values, 2);
+  }
+  EXPECT_THAT(circuit_summary(group, {}), HasSubstr(" No composition lies above random."));
 }
 
 TEST(CircuitsAnalysis, AnAttentionOnlyModelHasNoCircuitFromTokenToToken) {

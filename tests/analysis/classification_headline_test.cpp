@@ -41,6 +41,9 @@ TEST(ClassificationHeadline, LooksNextAtHeadsOfMeasurableCostThatNoLabelExplains
                         {"not measured", "unexplained", "explained"}, "Verdicts"),
       Array({2, 1, 3},
             {explained, unexplained, not_measured, not_measured, not_measured, not_measured}));
+  results.groups.front().add(
+      {"explained_place_mass", "head_type layer head", "1", "Mass"},
+      Array({2, 1, 3}, {0.9, 0.9, untestable, untestable, untestable, untestable}));
   ResultsGroup pruning;
   pruning.name = "pruning";
   pruning.add_dimension(Dimension::labels("ablation", {"zero"}));
@@ -55,6 +58,29 @@ TEST(ClassificationHeadline, LooksNextAtHeadsOfMeasurableCostThatNoLabelExplains
   EXPECT_EQ(text.find("L0H0"), text.npos) << text;
   EXPECT_EQ(text.find("L0H2"), text.npos)
       << "its cost is within the rounding of the loss: " << text;
+
+  Array& verdicts =
+      std::ranges::find(results.groups.front().variables, "explained_verdict", &Variable::name)
+          ->values;
+  verdicts(0, 0, 1) = not_measured;
+  EXPECT_EQ(classification_headline(results).look_next, "")
+      << "whether its label explains the effect is not known";
+}
+
+TEST(ClassificationHeadline, SaysHowManyTypesItDoesNotName) {
+  ResultsGroup group;
+  group.name = "classification";
+  group.add_dimension(Dimension::count("layer", 1));
+  group.add_dimension(Dimension::count("head", 1));
+  group.add_dimension(
+      Dimension::labels("head_type", {"positional", "copying", "sink", "rare", "induction"}));
+  group.add(Declaration::flag("type", "head_type layer head", {"no", "yes"}, "Types"),
+            Array({5, 1, 1}, 1));
+  Results results;
+  results.groups.push_back(std::move(group));
+  const std::string text = classification_headline(results).attend_by;
+  EXPECT_TRUE(text.starts_with("1 of 1 head has a type: ")) << text;
+  EXPECT_TRUE(text.ends_with(" and 1 more type.")) << text;
 }
 
 TEST(ClassificationHeadline, NamesAllTypesWithoutUntrainedModels) {

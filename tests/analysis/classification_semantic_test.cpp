@@ -6,6 +6,7 @@
 
 #include "induction.hpp"
 #include "scores/semantic.hpp"
+#include "support/random_weights.hpp"
 #include "support/tolerance.hpp"
 
 namespace headscope {
@@ -122,6 +123,27 @@ TEST(Induction, SequencesRepeatHalvesOfDifferentTokens) {
   EXPECT_NE(sequences[0], sequences[1]);
   EXPECT_EQ(sequences, induction_sequences(100, 99, 50, 10, 1));
   EXPECT_NE(sequences, induction_sequences(100, 99, 50, 10, 2));
+}
+
+TEST(Induction, SequencesAreAsLongAsTheModelAllowsThoughTheCorpusHasShorterPieces) {
+  const std::vector<test::NamedConfig> configs = test::every_architecture();
+  const auto llama = std::ranges::find(configs, "llama", &test::NamedConfig::name);
+  Model model = test::random_weights(llama->config, 3);
+  const Array scores = induction_scores(model, 7, 1);
+  model.config.model_n_ctx = model.config.n_ctx;
+  model.config.n_ctx = 8;
+  EXPECT_EQ(induction_sequences(model, 7, 1).front().size(), 101u);
+  EXPECT_EQ(induction_scores(model, 7, 1).values, scores.values);
+}
+
+TEST(Induction, HasNoScoreWhereAHalfIsHardlyLongerThanTheOffsetsOfPositionalHeads) {
+  ModelConfig config = test::tiny_config();
+  config.n_ctx = 21;
+  EXPECT_EQ(induction_sequences(test::random_weights(config, 3), 7, 1).front().size(), 21u);
+  config.n_ctx = 20;
+  const Model model = test::random_weights(config, 3);
+  EXPECT_TRUE(induction_sequences(model, 7, 1).empty());
+  for (const double score : induction_scores(model, 7, 1).values) EXPECT_TRUE(std::isnan(score));
 }
 
 TEST(Induction, MassIsOnTheTokenAfterTheFirstOccurrence) {

@@ -510,6 +510,16 @@ TEST_F(TypesTest, LongRangeHeadsLookFurtherBackThanWithTheirAttentionSpreadEvenl
       << "the interval of distance - distance_even, from -0.4 to 3.6, has 0";
 }
 
+TEST_F(TypesTest, HeadsThatAttendToTheSinkAloneLeaveTypesUntested) {
+  set_offset(1, 0, 50, 0);
+  set(Baseline::delimiter_baseline, 0, 10, 100);
+  sum("word_class_baseline", {n_block, n_word_class})(0, word_class_of("VERB")) = 20;
+  const TypesOf found = types({}, 200);
+  for (const char* const type : {"delimiter", "long_range", "word_class", "semantic"}) {
+    EXPECT_EQ(found.of(type).untested, "no head attends beyond the first token") << type;
+  }
+}
+
 TEST_F(TypesTest, SharesBeyondASinkThatTakesAllMakeNoType) {
   const Shape shape{n_block, n_word_class, 1, n_typed_head}, of_class{n_block, n_word_class};
   const Index verb = word_class_of("VERB");
@@ -1074,7 +1084,7 @@ TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
   for (const auto& [type, why] :
        {std::pair{"positional", "no document has a token beyond"},
         std::pair{"syntactic", "no relation has 30 arcs in 10 odd-numbered"},
-        std::pair{"semantic", "no query has 5 keys of other tokens"},
+        std::pair{"semantic", "no document has a token beyond"},
         std::pair{"coreference", "the corpus does not have 30 annotated"},
         std::pair{"delimiter", "no token of the corpus is only"}}) {
     const Claim claim = claim_of(group, type);
@@ -1085,6 +1095,13 @@ TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
   }
   EXPECT_EQ(group.claims[0].verdict, Verdict::undecided);
   EXPECT_THAT(group.claims[0].evidence, HasSubstr("these types could not be tested: positional"));
+}
+
+TEST_F(TypesTest, QueriesWithFewKeysLeaveSemanticHeadsUntested) {
+  set_offset(1, 0, 50, 50);
+  set(HeadScore::distance, 0, 0, 120, 100);
+  EXPECT_THAT(claim_of(results(), "semantic").evidence,
+              HasSubstr("Cannot be told: no query has 5 keys of other tokens"));
 }
 
 TEST_F(TypesTest, ATextTooShortToJudgeIsNotCalledTokenIds) {

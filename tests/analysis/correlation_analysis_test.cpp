@@ -144,6 +144,19 @@ TEST(LinearCka, IsOneForARotatedScaledCopyAndZeroForUncorrelated) {
   EXPECT_NEAR(cka(2, 2), 1, test::double_rounding);
 }
 
+TEST(LinearCka, OfAConstantOutputIsNotANumber) {
+  test::Normal normal(8);
+  const Index n_token = 400;
+  arma::mat z(4, n_token);
+  z.rows(0, 1) = arma::conv_to<arma::mat>::from(normal.matrix(2, n_token));
+  z.row(2).fill(0.1F);
+  z.row(3).fill(-3.7F);
+  const arma::mat cka = linear_cka(arma::sum(z, 1), z * z.t(), n_token, 2);
+  EXPECT_NEAR(cka(0, 0), 1, test::double_rounding);
+  EXPECT_TRUE(std::isnan(cka(0, 1)));
+  EXPECT_TRUE(std::isnan(cka(1, 1)));
+}
+
 TEST(PatternOverlap, SumsProductsOverKeysForQueriesAfterTheFirst) {
   Cube pattern(2, 2, 2, arma::fill::zeros);
   pattern(0, 0, 0) = pattern(0, 0, 1) = 1;

@@ -15,7 +15,7 @@ const double no_value = std::nan("");
 
 TEST(PairMap, HasACellForEachPairOfFewHeads) {
   const Array values({2, 2}, {no_value, 0.25, no_value, no_value});
-  const PairMap pairs = pair_map({{"Q", values}}, 1, false, 3);
+  const PairMap pairs = pair_map({{"Q", values}}, 1, {.n_named = 3});
   EXPECT_FALSE(pairs.by_layer);
   EXPECT_EQ(pairs.map.group, 1u);
   EXPECT_EQ(pairs.map.panels[0].values(0, 1), 0.25);
@@ -25,7 +25,8 @@ TEST(PairMap, HasACellForEachPairOfFewHeads) {
 }
 
 TEST(PairMap, KeepsTheHeadsOfGpt2MediumAndLabelsTheirLayers) {
-  const PairMap pairs = pair_map({{"", Array({384, 384}, 0.5)}}, 16, true, 1);
+  const PairMap pairs =
+      pair_map({{"", Array({384, 384}, 0.5)}}, 16, {.n_named = 1, .symmetric = true});
   EXPECT_FALSE(pairs.by_layer);
   EXPECT_FALSE(pairs.names_heads);
   EXPECT_EQ(pairs.map.panels[0].values.shape, (Shape{384, 384}));
@@ -38,7 +39,7 @@ TEST(PairMap, HasACellForEachPairOfLayersOfManyHeads) {
   Array values({402, 402}, no_value);
   values(0, 240) = values(240, 0) = 0.25;
   values(1, 232) = values(232, 1) = -0.5;
-  const PairMap pairs = pair_map({{"", values}}, 201, true, 1);
+  const PairMap pairs = pair_map({{"", values}}, 201, {.n_named = 1, .symmetric = true});
   EXPECT_TRUE(pairs.by_layer);
   EXPECT_EQ(pairs.map.group, 0u);
   const HeatmapPanel& panel = pairs.map.panels[0];

@@ -52,6 +52,14 @@ TEST(RepeatedTokens, TheTokenThatFollowedBeforeIsTheGoodOne) {
     EXPECT_NE(pair.bad.back(), pair.good.back());
     EXPECT_EQ(std::count(begin + 1, begin + 21, pair.bad.back()), 1);
   }
+  Model short_pieces = test::random_weights(test::small_config(), 3);
+  short_pieces.config.model_n_ctx = short_pieces.config.n_ctx;
+  short_pieces.config.n_ctx = 8;
+  EXPECT_EQ(repeated_tokens_task(short_pieces, 7, 30, 1).pairs.back().good, task.pairs.back().good);
+  for (const TaskPair& pair : repeated_tokens_task(model, std::nullopt, 30, 1).pairs) {
+    EXPECT_EQ(pair.good.size(), pair.n_shared + 1);
+    EXPECT_EQ(std::count(pair.good.begin(), pair.good.end(), pair.good.front()), 2);
+  }
   ModelConfig tiny = test::small_config();
   tiny.d_vocab = 10;
   EXPECT_THAT(repeated_tokens_task(test::random_weights(tiny, 3), 7, 30, 1).pairs, SizeIs(0));

@@ -107,6 +107,46 @@ TEST(PruningDocuments, CountThoughTheirFirstPieceHasNothingToPredict) {
   EXPECT_EQ(group.scalar("n_document_ablated"), 2);
 }
 
+/// A model of four tokens' context and the results of pruning on documents of these tokens.
+ResultsGroup results_on(const std::vector<TokenIds>& documents, const PruningOptions& options) {
+  const TemporaryDirectory folder;
+  test::write_token_corpus(folder.file("corpus.h5"), documents);
+  const Corpus corpus({folder.file("corpus.h5")}, nullptr, {.prepend_bos = false, .max_tokens = 4});
+  const Model model = random_model(
+      test::config_of(
+          {.n_layer = 1, .n_head = 2, .d_model = 8, .d_mlp = 16, .n_ctx = 4, .d_vocab = 7}),
+      1);
+  AnalysisSettings settings;
+  settings.options<PruningOptions>() = options;
+  const RegisteredAnalysis pruning = pruning_analysis();
+  return test::Passes(pruning, {model, &corpus, settings}).results_of_all().front();
+}
+
+TEST(PruningDocuments, OfASingleTokenCountNowhere) {
+  std::vector<TokenIds> documents(12);
+  for (std::size_t d = 0; d < documents.size(); ++d) {
+    for (std::uint64_t t = 0; t < 7; ++t) {
+      documents[d].push_back(static_cast<TokenId>(CounterRandom(9, d).below(7, t)));
+    }
+  }
+  // Of documents 4 and 5 one is ablated.
+  for (const std::size_t d : {4, 5, 9}) documents[d] = {3};
+  const ResultsGroup all = results_on(documents, {.n_document = 0, .n_ablate = 0}),
+                     few = results_on(documents, {.n_document = 0, .n_ablate = 6});
+  EXPECT_EQ(all.scalar("n_document_ablated"), 9);
+  EXPECT_EQ(all.scalar("n_document_first_order"), 9);
+  EXPECT_LE(few.scalar("n_document_ablated"), 5);
+  EXPECT_EQ(few.scalar("n_document_first_order"), 9);
+}
+
+TEST(PruningDonors, OfAPositionComeFromDifferentDocuments) {
+  const TokenIds cut{1, 2, 3, 4, 5, 6, 1, 2};  // two pieces of one length
+  const ResultsGroup two = results_on({cut, cut}, {.n_document = 0, .n_donor = 2}),
+                     three = results_on({cut, cut, cut}, {.n_document = 0, .n_donor = 2});
+  EXPECT_TRUE(std::isnan(two.scalar("donor_error_sum"))) << "one other document";
+  EXPECT_FALSE(std::isnan(three.scalar("donor_error_sum")));
+}
+
 /// Sums over heads of the loss increases by resampled z: their standard deviation between seeds,
 /// and the one that runs state, as a root mean square.
 struct DonorSpread {

@@ -74,6 +74,20 @@ TEST(PruningLines, NameTheHeadThatCostsMost) {
   EXPECT_FALSE(lines(part).contains("Pruning many")) << "without a curve";
 }
 
+TEST(PruningLines, CallNoHeadOneThatMattersByChance) {
+  ResultsGroup group = pruning(6, 6);
+  Variable& increase = group.variables.front();
+  increase.interval.emplace();
+  increase.interval->low = increase.values.mapped([](double value) { return value - 3; });
+  increase.interval->high = increase.values.mapped([](double value) { return value + 3; });
+  EXPECT_EQ(described(pruning_presentation(), group).found,
+            "No head is shown to matter by itself: the costliest, L1H2, raises the loss by 2.5 "
+            "nats, which may be chance. 6 of 6 heads can each be pruned without measurable loss.");
+  increase.interval->low = increase.values.mapped([](double value) { return value - 1; });
+  EXPECT_THAT(described(pruning_presentation(), group).found,
+              testing::StartsWith("L1H2 matters most: without it the loss rises by 2.5 nats."));
+}
+
 TEST(PruningLines, CountTheHarmlessHeadsAsTheAnalysisDid) {
   EXPECT_THAT(lines(described(pruning_presentation(), pruning(5, 2)))["Pruning one head"],
               HasSubstr("without a measurable increase: 2 of 5."));
@@ -108,6 +122,9 @@ TEST(PruningLines, WarnOfALossAboveThatOfGuessing) {
   EXPECT_EQ(described(pruning_presentation(), group).warning, "");
   group.variables[2].values.values[0] = std::log(1000) * (1 + 1e-7);
   EXPECT_EQ(described(pruning_presentation(), group).warning, "") << "rounding";
+  group.variables[2].values.values[0] = std::log(1000) * (1 + 1e-5);
+  EXPECT_THAT(described(pruning_presentation(), group).warning,
+              HasSubstr("the loss of 6.90782 nats per token is above 6.90776, the loss of"));
   group.variables[2].values.values[0] = 7;
   EXPECT_THAT(
       described(pruning_presentation(), group).warning,
@@ -211,6 +228,9 @@ TEST(SentenceLines, AHeadJustBelowTheLimitHasTheDecimalsThatSaySo) {
   EXPECT_EQ(said["Previous token"], "no head reaches 0.4; most is L0H2 0.3996");
   EXPECT_EQ(said["Current token"], "L0H0 0.40");
   EXPECT_EQ(said["First token"], "no head reaches 0.4; most is L0H0 0.38");
+  said = lines(described(sentence_analysis(test::small_tokenizer()).presentation, group, "L0H0"));
+  EXPECT_EQ(said["Current token"], "no head reaches 0.4; most is L0H1 0.30");
+  EXPECT_THAT(said["From “Cats”"], Not(HasSubstr("L0H0")));
 }
 
 TEST(ClassificationLines, CountTypesAndNameTheLeadingHeadsThatAreThere) {
@@ -225,6 +245,23 @@ TEST(ClassificationLines, CountTypesAndNameTheLeadingHeadsThatAreThere) {
             "On average a head puts 30 % of its attention on the first token, the sink; L1H1 puts "
             "the most there (50 %).");
   EXPECT_FALSE(said.contains("Syntax")) << "without relations";
+}
+
+TEST(ClassificationLines, NameNoHeadThatIsMostByNothing) {
+  ResultsGroup group = classification();
+  for (Variable& variable : group.variables) {
+    if (variable.name == "induction" || variable.name == "previous_token") {
+      std::ranges::fill(variable.values.values, 0);
+    }
+    if (variable.name == "sink") std::ranges::fill(variable.values.values, 0.5);
+  }
+  std::map<std::string, std::string> said = lines(described(classification_presentation(), group));
+  EXPECT_EQ(said["Repetition and position"],
+            "On repeated random tokens, no head attends to the token that followed last time. No "
+            "head attends to the previous token.");
+  EXPECT_EQ(said["Attention sink"],
+            "On average a head puts 50 % of its attention on the first token, the sink, and none "
+            "more than 50 %.");
 }
 
 TEST(ClassificationLines, LeaveOutRemovedHeads) {

@@ -179,6 +179,55 @@ TEST_F(PlantedScores, DocumentsCountThoughTheirFirstPieceHasNothingToPredict) {
   EXPECT_EQ(group.scalar("joint_documents"), 2);
 }
 
+TEST_F(PlantedScores, TheMeanOutputIsThatOfAllTokensHoweverFewQueriesAreSampled) {
+  const test::PlantedStories few(24);
+  const auto increase = [&](std::uint64_t n_query) {
+    settings_.options<ScoreModelOptions>() = {.n_query = n_query, .n_effect = 2, .features = ""};
+    const ResultsGroup group =
+        test::Passes(analysis_, {few.model, &few.corpus, settings_}).results_of_all().front();
+    return group.values("mean_replacement_increase").values;
+  };
+  EXPECT_EQ(increase(3), increase(48));
+}
+
+TEST_F(PlantedScores, AFeatureThatHoldsNowhereHasNoCoefficient) {
+  const test::TemporaryDirectory folder;
+  test::write_file(folder.file("features.jsonl"),
+                   "{\"name\": \"never\", \"key\": {\"form\": \"^Zanzibar$\"}}\n"
+                   "{\"name\": \"noun\", \"key\": {\"upos\": \"NOUN\"}}\n");
+  settings_.options<ScoreModelOptions>() = {
+      .n_query = 60, .n_effect = 1, .features = folder.file("features.jsonl")};
+  const ResultsGroup group = make().results_of_all().front();
+  for (const char* const variable : {"coefficient", "coefficient_se"}) {
+    const auto value = [&](const char* feature) {
+      return group.values(variable)(*group.dimension("feature").place_of(feature), Index{0},
+                                    Index{0});
+    };
+    EXPECT_TRUE(std::isnan(value("user_never"))) << variable;
+    EXPECT_TRUE(std::isfinite(value("user_noun"))) << variable;
+  }
+  EXPECT_TRUE(std::isfinite(group.values("joint_loss")(Index{0}, Index{4})));
+}
+
+TEST_F(PlantedScores, CutDocumentsHaveAsManyQueriesAsAskedFor) {
+  const test::TemporaryDirectory folder;
+  std::vector<TokenIds> documents(8);
+  for (std::size_t d = 0; d < documents.size(); ++d) {
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      documents[d].push_back(static_cast<TokenId>(10 + CounterRandom(5, d).below(500, i)));
+    }
+  }
+  test::write_token_corpus(folder.file("tokens.h5"), documents);
+  const Corpus corpus({folder.file("tokens.h5")}, &planted_.tokenizer,
+                      {.prepend_bos = false, .max_tokens = 8});
+  ASSERT_EQ(corpus.piece(0, 1).tokens.size(), 2u) << "no query";
+  settings_.options<ScoreModelOptions>() = {.n_query = 8, .n_effect = 0, .features = ""};
+  const ResultsGroup group =
+      test::Passes(analysis_, {planted_.model, &corpus, settings_}).results_of_all().front();
+  EXPECT_EQ(group.scalar("fitted_queries"), 8);
+  EXPECT_EQ(group.scalar("judged_queries"), 8);
+}
+
 TEST_F(PlantedScores, StatisticsOfTwoHalvesMergeToTheWhole) {
   const test::PlantedStories few(24);
   settings_.n_bootstrap = 20;

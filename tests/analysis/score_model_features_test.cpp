@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <set>
 
@@ -133,16 +134,50 @@ TEST(ScoreQueries, AreAsManyInEveryDocumentOfAHalfAndAtLeastThoseAskedFor) {
   EXPECT_EQ(half(0, 4000), std::pair(0UL, 0UL));
 }
 
-TEST(ScoreQueries, AreDrawnWithoutRepeatsFromTheThirdTokenOn) {
-  const std::vector<Index> queries = sampled_queries(50, 20, 1, 7, 0);
-  EXPECT_EQ(std::set<Index>(queries.begin(), queries.end()).size(), 20U);
-  EXPECT_TRUE(std::ranges::is_sorted(queries));
-  EXPECT_GE(queries.front(), 2U);
-  EXPECT_LT(queries.back(), 50U);
-  EXPECT_EQ(queries, sampled_queries(50, 20, 1, 7, 0));
-  EXPECT_NE(queries, sampled_queries(50, 20, 1, 8, 0));
-  EXPECT_EQ(sampled_queries(10, 20, 1, 7, 0).size(), 8U) << "all that there are";
-  EXPECT_TRUE(sampled_queries(2, 20, 1, 7, 0).empty());
+TEST(ScoreQueries, AreDrawnWithoutRepeats) {
+  const std::set<Index> queries = sampled_queries(48, 20, 1, 7);
+  EXPECT_EQ(queries.size(), 20U);
+  EXPECT_LT(*queries.rbegin(), 48U);
+  EXPECT_EQ(queries, sampled_queries(48, 20, 1, 7));
+  EXPECT_NE(queries, sampled_queries(48, 20, 1, 8));
+  EXPECT_EQ(sampled_queries(8, 20, 1, 7).size(), 8U) << "all that there are";
+  EXPECT_TRUE(sampled_queries(0, 20, 1, 7).empty());
+}
+
+TEST(ScoreQueries, OfACutDocumentAreThoseOfTheDocumentFromTheThirdTokenOfEveryPieceOn) {
+  constexpr std::uint64_t seed = 4;
+  std::vector<Piece> pieces(4);
+  std::vector<std::pair<std::uint64_t, Index>> places;
+  for (std::uint64_t i = 0; i < pieces.size(); ++i) {
+    pieces[i].index = i;
+    pieces[i].n_piece = pieces.size();
+    pieces[i].tokens.resize(std::array<std::size_t, 4>{6, 1, 2, 9}[i]);
+    for (Index t = 2; t < pieces[i].tokens.size(); ++t) places.emplace_back(i, t);
+  }
+  QuerySample sample(1, 3, seed);
+  Statistics statistics;
+  const auto in_all_pieces = [&](const auto& visit) {
+    for (const Piece& piece : pieces) {
+      DocumentStatistics of_piece(statistics, 0);
+      visit(piece, of_piece);
+      of_piece.end();
+    }
+  };
+  in_all_pieces(
+      [&](const Piece& piece, DocumentStatistics& of_piece) { sample.count(piece, of_piece); });
+  statistics.seal();
+  sample.use_counts(statistics);
+  std::vector<std::pair<std::uint64_t, Index>> found, expected;
+  in_all_pieces([&](const Piece& piece, DocumentStatistics& of_piece) {
+    for (const Index query : sample.queries_of(piece, of_piece)) {
+      found.emplace_back(piece.index, query);
+    }
+  });
+  for (const Index place : sampled_queries(places.size(), 3, seed, 0)) {
+    expected.push_back(places[place]);
+  }
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(found.size(), 3U);
 }
 
 class UserFeatures : public testing::Test {
@@ -200,6 +235,18 @@ TEST_F(UserFeatures, AreRefusedWithLineAndKey) {
   EXPECT_EQ(
       refusal("{\"name\": \"a\", \"relation\": \"det\"}"),
       path_ + ":1: key \"direction\": expected both relation and direction, got relation alone");
+  EXPECT_EQ(refusal("{\"name\": \"a\", \"relation\": \"nsubj:pass\", \"direction\": \"to_head\"}"),
+            path_ +
+                ":1: key \"relation\": expected a relation without subtype, which a corpus is read "
+                "without, got \"nsubj:pass\"");
+  EXPECT_EQ(refusal("{\"name\": \"a\", \"query\": {\"relation\": \"acl:relcl\"}}"),
+            path_ +
+                ":1: key \"query.relation\": expected a relation without subtype, which a "
+                "corpus is read without, got \"acl:relcl\"");
+  EXPECT_EQ(refusal("{\"name\": \"a\", \"key\": {\"upos\": \"noun\"}}"),
+            path_ +
+                ":1: key \"key.upos\": expected one of ADJ, ADP, ADV, AUX, CCONJ, DET, INTJ, "
+                "NOUN, NUM, PART, PRON, PROPN, PUNCT, SCONJ, SYM, VERB, X, got \"noun\"");
   EXPECT_EQ(refusal("{\"name\": \"a\"}"),
             path_ + ":1: key \"name\": expected a condition besides the name, got none");
   EXPECT_EQ(refusal("{\"key\": {\"upos\": \"VERB\"}}"),

@@ -5,6 +5,8 @@
 
 #include "headscope/figure.hpp"
 #include "headscope/results.hpp"
+#include "headscope/statistics.hpp"
+#include "score_model/effects.hpp"
 #include "score_model/score_results.hpp"
 
 namespace headscope {
@@ -45,8 +47,10 @@ ResultsGroup six_heads() {
   return group;
 }
 
-std::map<std::string, std::string> score_lines(ResultsGroup group) {
+std::map<std::string, std::string> score_lines(ResultsGroup group,
+                                               const std::string& pruned_heads = "") {
   Results results;
+  results.attributes["pruned_heads"] = pruned_heads;
   results.groups.push_back(std::move(group));
   std::map<std::string, std::string> said;
   for (const Finding& finding : score_presentation().describe(results).findings) {
@@ -77,6 +81,13 @@ TEST(ScoreModelLines, CountHeadsByFamily) {
                 "by no measurable family."));
 }
 
+TEST(ScoreModelLines, CountNoHeadsThatTheModelHasLost) {
+  EXPECT_THAT(score_lines(six_heads(), "L0H2,L1H0")["What heads attend by"],
+              testing::StartsWith("What 4 heads attend by: 3 by position, 1 by repetition. "));
+  EXPECT_THAT(score_lines(six_heads(), "L0H0,L0H1,L1H0,L1H1,L1H2")["What heads attend by"],
+              testing::StartsWith("What 1 head attends by: none by a measurable family "));
+}
+
 TEST(ScoreModelLines, NameFamiliesInWords) {
   EXPECT_EQ(family_words("word_class"), "word class");
   EXPECT_EQ(family_words("lexical"), "the two tokens alone");
@@ -99,6 +110,26 @@ TEST(ScoreModelLines, WithoutEffectsSayNothingOfThem) {
   const auto said = score_lines(std::move(group));
   EXPECT_FALSE(said.contains("Effects explained"));
   EXPECT_FALSE(said.contains("Many heads at once"));
+}
+
+// `й` is split over two tokens, as byte-level vocabularies split rare characters.
+TEST(Surprises, KeepCharactersThatTokensShare) {
+  Statistics statistics;
+  DocumentStatistics document(statistics, 1);
+  Array& place = document.record(score_surprise_name, {1, 1, 3});
+  place.values = {4, 2, 0.5};
+  document.texts(score_text_name) = {"<|endoftext|>", " чу", "ж\xD0", "\xB9", " кот"};
+  document.row(score_effect_row, {1});
+  document.end();
+  ResultsGroup group;
+  group.name = "score_model";
+  group.add_dimension(Dimension::count("layer", 1));
+  group.add_dimension(Dimension::count("head", 1));
+  add_surprises(statistics, group);
+  EXPECT_EQ(group.variable("surprise_text").text.at(0), "чужй кот");
+  const std::vector<double>& marks = group.values("surprise_marks").values;
+  EXPECT_EQ(std::vector(marks.begin(), marks.begin() + 4), (std::vector<double>{5, 8, 2, 4}))
+      << "кот, and жй though its token has half of й";
 }
 
 }  // namespace

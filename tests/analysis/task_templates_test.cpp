@@ -9,6 +9,7 @@
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
 #include "headscope/tasks.hpp"
+#include "support/message_of.hpp"
 #include "support/shared_data.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
@@ -49,12 +50,18 @@ std::vector<std::string> words_of_templates() {
 void expect_pairs_with_continuations_of_one_token(const Tokenizer& tokenizer) {
   const auto n_token = [&](const std::string& text) { return tokenizer.encode(text).ids.size(); };
   for (const TaskTemplate& task : task_templates()) {
-    const std::vector<TemplatePair> made = template_pairs(task, tokenizer, {.n_pair = n_pair_made});
+    const std::vector<TemplatePair> made =
+        template_pairs(task, tokenizer, {.n_pair = n_pair_made}).pairs;
     EXPECT_EQ(std::set<TemplatePair>(made.begin(), made.end()).size(), n_pair_made) << task.name;
     for (const TemplatePair& pair : made) {
       EXPECT_EQ(n_token(pair.good), 1U) << task.name << pair.good;
       EXPECT_EQ(n_token(pair.bad), 1U) << task.name << pair.bad;
       EXPECT_NE(pair.good, pair.bad);
+      for (const std::string& side : {pair.good, pair.bad}) {
+        TokenIds parts = tokenizer.encode(pair.prefix).ids;
+        parts.push_back(tokenizer.encode(side).ids.front());
+        EXPECT_EQ(tokenizer.encode(pair.prefix + side).ids, parts) << pair.prefix << side;
+      }
       EXPECT_EQ(pair.prefix.find_first_of("{}"), std::string::npos) << pair.prefix;
     }
   }
@@ -64,7 +71,8 @@ void expect_pairs_with_continuations_of_one_token(const Tokenizer& tokenizer) {
 class TaskTemplates : public testing::Test {
  protected:
   std::vector<TemplatePair> pairs(const std::string& name, std::uint64_t seed = 0) const {
-    return template_pairs(task_template(name), tokenizer_, {.n_pair = n_pair_made, .seed = seed});
+    return template_pairs(task_template(name), tokenizer_, {.n_pair = n_pair_made, .seed = seed})
+        .pairs;
   }
   std::size_t n_token(const std::string& text) const { return tokenizer_.encode(text).ids.size(); }
   const Tokenizer tokenizer_ = Tokenizer(test::word_tokenizer_files(words_of_templates()));
@@ -157,6 +165,20 @@ TEST_F(TaskTemplates, AcronymEndsWithTheThirdWordsInitial) {
   }
 }
 
+// After "(CA" every letter but A would be read as a token with the A.
+TEST(TaskTemplate, PairsThatTheTokenizerJoinsOtherwiseAreLeftOut) {
+  std::vector<std::string> texts = words_of_templates();
+  for (char letter = 'B'; letter <= 'Z'; ++letter) texts.push_back({'A', letter});
+  const Tokenizer tokenizer(test::word_tokenizer_files(texts));
+  const TaskTemplate& task = task_template("acronym");
+  const DrawnPairs made = template_pairs(task, tokenizer, {.n_pair = n_pair_made});
+  EXPECT_GT(made.n_left_out, 0U);
+  for (const TemplatePair& pair : made.pairs) EXPECT_NE(pair.prefix.back(), 'A');
+  const std::string error =
+      test::message_of([&] { template_pairs(task, tokenizer, {.n_pair = 100000}); });
+  EXPECT_THAT(error, HasSubstr(" pairs left out: the tokenizer reads prefix and continuation "));
+}
+
 // Linzen et al. 2016: an attractor of the other number stands between subject and verb.
 TEST_F(TaskTemplates, SubjectAndVerbAgreeAcrossAnAttractorOfTheOtherNumber) {
   const std::set<std::string> of_many{" are", " were", " have"};
@@ -174,7 +196,7 @@ TEST_F(TaskTemplates, SubjectAndVerbAgreeAcrossAnAttractorOfTheOtherNumber) {
 TEST_F(TaskTemplates, PairsOfOneLengthHaveTheSameNumberOfTokens) {
   for (const TaskTemplate& task : task_templates()) {
     const std::vector<TemplatePair> made =
-        template_pairs(task, tokenizer_, {.n_pair = 100, .one_length = true});
+        template_pairs(task, tokenizer_, {.n_pair = 100, .one_length = true}).pairs;
     EXPECT_EQ(std::set<TemplatePair>(made.begin(), made.end()).size(), 100U) << task.name;
     const std::size_t length = n_token(made.front().prefix + made.front().good);
     for (const TemplatePair& pair : made) {
@@ -196,7 +218,7 @@ TEST(TaskTemplate, TokenizersThatWriteDigitsApartGetTens) {
   EXPECT_EQ(tokenizer.encode("17").ids.size(), 2U);
   const std::regex years(R"(year (\d\d)(\d)(\d)\b.* year (\d\d)$)");
   for (const TemplatePair& pair :
-       template_pairs(task_template("greater_than"), tokenizer, {.n_pair = n_pair_made})) {
+       template_pairs(task_template("greater_than"), tokenizer, {.n_pair = n_pair_made}).pairs) {
     std::smatch found;
     ASSERT_TRUE(std::regex_search(pair.prefix, found, years)) << pair.prefix;
     EXPECT_GT(std::stoi(pair.good), std::stoi(found[2]));
@@ -216,7 +238,7 @@ TEST(TaskTemplate, ErrorsNameWhatIsMissing) {
       "headscope: TEMPLATE: expected one of ioi, greater_than, gendered_pronoun, acronym, sva, "
       "got oui\n");
   EXPECT_EQ(error_of({"tasks", "ioi", "--pairs", "0"}),
-            "headscope: --pairs: expected at least 1, got 0\n");
+            "headscope: --pairs: expected a whole number >= 1, got \"0\"\n");
   EXPECT_THAT(
       error_of({"tasks", "gendered_pronoun", "--pairs", "1000000"}),
       HasSubstr("the different pairs of gendered_pronoun with this tokenizer, got 1000000"));

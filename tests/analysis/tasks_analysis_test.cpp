@@ -663,6 +663,27 @@ TEST(TasksAnalysis, MarginsOfBlimpEqualHuggingFaces) {
   }
 }
 
+// The same tokens: as text, and with the first of them as the first token.
+TEST(TasksAnalysis, WithoutAFirstTokenSidesBeginWithTheirText) {
+  const std::string model = data + "default-model.h5";
+  const Results text = run_tasks(model,
+                                 {R"({"prefix": " cat was", "good": " the", "bad": " said"})",
+                                  R"({"prefix": " cat", "good": " is", "bad": " were the"})",
+                                  R"({"prefix": "", "good": " cat", "bad": " clock"})"},
+                                 {"--no-bos"}),
+                first_token = run_tasks(model,
+                                        {R"({"prefix": " was", "good": " the", "bad": " said"})",
+                                         R"({"prefix": "", "good": " is", "bad": " were the"})"},
+                                        {"--bos", "\u0120cat"});
+  const ResultsGroup &group = text.group("tasks"), &expected = first_token.group("tasks");
+  EXPECT_EQ(group.variable("n_unpredicted").values(0), 1);
+  EXPECT_EQ(group.variable("n_pair").values(0), 2);
+  for (const char* const name : {"margin", "margin_change", "margin_change_first_order"}) {
+    EXPECT_EQ(group.values(name).values, expected.values(name).values) << name;
+  }
+  EXPECT_THAT(group.summary, HasSubstr("1 pair whose sides differ at their first token"));
+}
+
 TEST(TasksAnalysis, NeedsTasksAndATokenizer) {
   const TemporaryDirectory folder;
   const std::string tiny = HEADSCOPE_TEST_DATA "/tiny_safetensors/model.safetensors";

@@ -5,9 +5,11 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "base/number_text.hpp"
 #include "comparison/comparison_findings.hpp"
+#include "comparison/head_comparison.hpp"
 #include "support/message_of.hpp"
 #include "support/results_sample.hpp"
 #include "support/same_results.hpp"
@@ -219,6 +221,50 @@ TEST(Comparison, ARemovedHeadIsRemovedAndNotOfAnotherType) {
   EXPECT_THAT(drawn.values, ElementsAre(0, 0, testing::IsNan()));
 }
 
+/// The run with heads removed.
+ComparedRun with_removed_heads(ComparedRun run, const std::string& heads) {
+  run.results.attributes["pruned_heads"] = heads;
+  return run;
+}
+
+TEST(Comparison, HeadsRemovedFromTheFirstRunChangeNoType) {
+  const ComparedRun whole = weather("a", first_rain, {0, 1, 2}, 5),
+                    pruned = with_removed_heads(weather("b", first_rain, {0, 2, 0}, 5), "L0H2");
+  EXPECT_EQ(
+      lines(compared({pruned, whole})).back(),
+      "In a 1 of 2 heads has another main type than in b (dry to wet); 1 more head was removed "
+      "in b.");
+  EXPECT_EQ(lines(compared({with_removed_heads(whole, "L0H0,L0H1"), pruned})).back(),
+            "No head is in both b and a.");
+  EXPECT_EQ(
+      lines(compared({with_removed_heads(whole, "L0H0"), pruned})).back(),
+      "In b 1 of 1 head has another main type than in a (wet to dry); 1 more head was removed; "
+      "1 more head was removed in a.");
+  ComparedRun none = with_removed_heads(whole, "L0H0,L0H1,L0H2"), same = none;
+  same.label = "b";
+  EXPECT_EQ(lines(compared({none, same})).back(), "No head is in both b and a.");
+}
+
+TEST(Comparison, RemovedHeadsHaveNoDifferenceAndHaveNotChanged) {
+  const ComparedRun whole = weather("a", first_rain, {0, 0, 0}, 5),
+                    pruned = with_removed_heads(weather("b", {5, 2, 90, 10, 20, 90}, {0, 0, 0}, 5),
+                                                "L0H2");
+  for (const auto& [first, later, sign] :
+       {std::tuple(whole, pruned, 1), std::tuple(pruned, whole, -1)}) {
+    const ResultsGroup group = compared({first, later});
+    const std::vector<double> difference = values(group, "weather_rain_difference");
+    EXPECT_EQ(difference[6], 4 * sign);
+    for (const std::size_t at : {8U, 11U}) EXPECT_TRUE(std::isnan(difference[at])) << at;
+    EXPECT_THAT(values(group, "weather_rain_changed"),
+                ElementsAre(0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0));
+  }
+  const ResultsGroup paired =
+      compared({of_documents("a", 0), with_removed_heads(of_documents("b", 1), "L0H2")});
+  EXPECT_TRUE(paired.variable("weather_rain_difference").estimate(4).has_interval());
+  EXPECT_FALSE(paired.variable("weather_rain_difference").estimate(5).has_interval());
+  EXPECT_THAT(values(paired, "weather_rain_changed"), ElementsAre(0, 0, 0, 1, 1, 0));
+}
+
 TEST(Comparison, RemovedHeadsAreKnownWithoutTypes) {
   ComparedRun whole = weather("a", first_rain, {0, 0, 0}, 5),
               pruned = weather("b", {9, 2, 0, 10, 20, 0}, {0, 0, 0}, 5);
@@ -399,6 +445,43 @@ TEST(Comparison, NotesHowTextWasReadAndMultiplied) {
               ElementsAre("a read a corpus, d read none"));
 }
 
+TEST(Comparison, NotesOptionsAndTasksThatDiffer) {
+  ComparedRun first = weather("a", first_rain, {0, 0, 0}, 5), later = first;
+  later.label = "b";
+  first.settings = {{"baseline", "--baseline offset"}, {"seed", "--seed 1"}};
+  later.settings = {{"baseline", "--baseline best"}, {"seed", "--seed 2"}, {"raw", "--raw"}};
+  first.results.attributes["tasks_sha256"] = std::string("rain");
+  later.results.attributes["tasks_sha256"] = std::string("snow");
+  const auto notes = [&] {
+    return compare_runs({first, later}, command_line_order, presentations).notes;
+  };
+  EXPECT_THAT(notes(),
+              ElementsAre("b was run on other tasks than a; differences may come from the tasks",
+                          "b was run with --baseline best, a with --baseline offset",
+                          "b was run with --raw, a without --raw"));
+  later.results.attributes.erase("tasks_sha256");
+  later.settings = first.settings;
+  EXPECT_THAT(notes(), IsEmpty());
+  for (const char option : std::string("cdefghijkl")) {
+    later.settings[std::string(1, option)] = std::string("--") + option;
+  }
+  EXPECT_EQ(notes().size(), 9U);
+  EXPECT_EQ(notes().back(), "b and a differ in 2 more options");
+}
+
+TEST(Comparison, SaysWhereDefinitionsDiffer) {
+  ComparedRun first = weather("a", first_rain, {0, 0, 0}, 5), later = first;
+  later.label = "b";
+  for (Variable& variable : later.results.groups[0].variables) {
+    if (variable.name == "rain" || variable.name == "rain_sum") variable.long_name += ", raw";
+  }
+  const ResultsGroup group = compared({first, later});
+  const std::string said = "; this is the first run's definition, another run has another";
+  EXPECT_EQ(group.variable("weather_rain").long_name, "rain by head" + said);
+  EXPECT_EQ(group.variable("wetness").long_name, "all rain" + said);
+  EXPECT_EQ(group.variable("weather_days").long_name, "rainy days");
+}
+
 TEST(Comparison, SaysWhichRunsHaveNoIntervals) {
   const std::vector<double> kinds{0, 0, 0};
   ComparedRun without = weather("c", first_rain, kinds, 5);
@@ -476,6 +559,14 @@ TEST(Comparison, IsReadBackWithItsFiguresAndNotComparedAgain) {
                                  "comparison_changed", "comparison_weather_rain_difference"));
   EXPECT_EQ(message_of([&] { read_compared_run(path, presentations); }),
             path + ": expected the results of a run, got a comparison");
+}
+
+TEST(Comparison, IntervalsWithoutWidthShowNoChange) {
+  const Estimate none, five{5, 5, 5}, six{6, 6, 6}, wide{5, 4, 5.5};
+  EXPECT_FALSE(is_changed(five, six, {1, 1, 1}));
+  EXPECT_FALSE(is_changed(five, six, none));
+  EXPECT_TRUE(is_changed(wide, six, none));
+  EXPECT_TRUE(is_changed(wide, six, {1, 0.5, 2}));
 }
 
 TEST(Comparison, FindingsNameWhatChanged) {

@@ -116,6 +116,22 @@ TEST_F(CorpusFiles, DamagedCompressionIsAnErrorAtEveryLength) {
             "a.txt.gz: cannot be decompressed: the file is damaged or cut short");
 }
 
+TEST_F(CorpusFiles, AllMembersOfACompressedFileAreRead) {
+  const std::string first = test::read_file(compressed(write("a.txt", "One.\n\n"))),
+                    second = test::read_file(compressed(write("b.txt", "Two.\n"))),
+                    damaged = "a.txt.gz: cannot be decompressed: the file is damaged or cut short";
+  const auto all = [&](const std::string& bytes) { return texts(open(write("a.txt.gz", bytes))); };
+  const std::string zeros(70000, '\0');
+  EXPECT_THAT(all(first + second), ElementsAre("One.", "Two."));
+  EXPECT_THAT(all(first + second + zeros), ElementsAre("One.", "Two."));
+  std::string without_magic = second;
+  without_magic[0] = 'x';
+  for (const std::string& rest : {without_magic, std::string("x"), zeros + "x", second.substr(1),
+                                  second.substr(0, second.size() - 1)}) {
+    EXPECT_EQ(error(write("a.txt.gz", first + rest)), damaged) << rest.size();
+  }
+}
+
 TEST_F(CorpusFiles, WhatGrowsAsNoTextDoesWhenDecompressedIsRefused) {
   std::string text;
   while (text.size() < std::size_t{70} << 20) text += "A text.\n\n";

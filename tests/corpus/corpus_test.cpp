@@ -290,6 +290,13 @@ TEST_F(CorpusTest, FoldersGiveTheirFilesInNameOrder) {
   EXPECT_EQ(texts_of(Corpus({folder_.file("")}, &test::small_tokenizer(), one)), Texts{"first"});
 }
 
+TEST_F(CorpusTest, ExtensionsGoWithoutCase) {
+  write("a.CONLLU", line("1", "first", "0", "root"));
+  write("b.TXT", "second");
+  EXPECT_EQ(texts_of(Corpus({folder_.file("")}, &test::small_tokenizer(), {})),
+            (Texts{"first", "second"}));
+}
+
 TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
   const auto write_ids = [&](const std::string& name, const std::vector<std::int64_t>& tokens,
                              const std::vector<std::int64_t>& offsets) {
@@ -319,6 +326,10 @@ TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
   const Piece raw = Corpus({path}, nullptr, bare).piece(0);
   EXPECT_EQ(raw.tokens, (TokenIds{bos_id, 5, 6, 7}));
   EXPECT_TRUE(raw.token_text.empty());
+  EXPECT_EQ(Corpus({path}, nullptr, bare).kinds(), std::set<std::string>{"token ids"});
+  bare.d_vocab = 8;
+  EXPECT_EQ(error_of(write_ids("v.h5", {1, 8}, {0, 2}), bare, nullptr),
+            folder_.file("v.h5") + ":tokens: expected ids from 0 to 7, got 8 at position 1");
 
   EXPECT_EQ(error_of(path, {}, nullptr),
             path +
@@ -364,6 +375,7 @@ TEST_F(CorpusTest, TheDocumentLimitCountsDocumentsNotPieces) {
 TEST_F(CorpusTest, UnfitFilesAreNamed) {
   EXPECT_EQ(error_of(folder_.file("none.txt")),
             folder_.file("none.txt") + ": expected a file or folder, but there is none");
+  EXPECT_EQ(error_of("/dev/null"), "/dev/null: expected a file or folder, got a pipe or device");
   EXPECT_EQ(error_of(folder_.file("")),
             folder_.file("") +
                 ": expected .txt, .conllu, .conll or .h5 files, or those as .gz, got none");
@@ -426,11 +438,12 @@ TEST_F(CorpusTest, FilesOfOtherProgramsAreCalledByTheirKind) {
 }
 
 TEST_F(CorpusTest, TablesAndMarkupAreNotReadAsProse) {
-  for (const char* name : {"a.jsonl", "a.csv", "a.html"}) {
+  for (const auto& [name, extension] :
+       {std::pair{"a.jsonl", ".jsonl"}, std::pair{"a.csv", ".csv"}, std::pair{"a.html", ".html"},
+        std::pair{"a.CSV", ".csv"}, std::pair{"a.Csv.GZ", ".csv"}}) {
     const std::string path = write(name, "{\"text\": \"a cat\"}\n");
-    EXPECT_EQ(error_of(path), path +
-                                  ": expected plain text, CoNLL-U or token ids, got a file named " +
-                                  std::filesystem::path(name).extension().string());
+    EXPECT_EQ(error_of(path),
+              path + ": expected plain text, CoNLL-U or token ids, got a file named " + extension);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "files/sha256.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/word_tokenizer.hpp"
 
 namespace headscope {
 namespace {
@@ -128,12 +129,58 @@ TEST_F(TaskFilesTest, ATaskWithoutAPairThatCanBeRunIsRefused) {
                 ":other: expected pairs of different sides of at most 5 tokens, got 1 pair of "
                 "equal sides and 0 too long");
   // Pairs beyond the number asked for are neither.
-  write("u.jsonl", kept);
-  EXPECT_EQ(TaskFiles({folder_.file("u.jsonl"), folder_.file("u.jsonl")}, tasks_tokenizer(),
+  EXPECT_EQ(TaskFiles({write("u.jsonl", kept), write("v.jsonl", kept)}, tasks_tokenizer(),
                       {.max_pairs = 1})
                 .tasks()[0]
                 .pairs.size(),
             1U);
+}
+
+TEST_F(TaskFilesTest, WithoutAFirstTokenSidesBeginWithTheirText) {
+  const std::string shared = R"({"prefix": "The cat", "good": " runs", "bad": " run"})"
+                             "\n",
+                    differs = R"({"sentence_good": "Who left?", "sentence_bad": "What left?"})"
+                              "\n",
+                    at_first = R"({"prefix": "", "good": "The cat", "bad": "A cat"})";
+  const TaskOptions without{.prepend_bos = false};
+  const std::string path = write("t.jsonl", shared + differs + at_first);
+  const TaskFiles files({path}, tasks_tokenizer(), without), usual({path}, tasks_tokenizer(), {});
+  EXPECT_FALSE(files.has_bos());
+  EXPECT_TRUE(usual.has_bos());
+  const Task &task = files.tasks().at(0), &with = usual.tasks().at(0);
+  EXPECT_EQ(with.n_unpredicted, 0U);
+  EXPECT_EQ(with.pairs.size(), 3U);
+  const TaskPair &pair = task.pairs.at(0), &expected = with.pairs.at(0);
+  EXPECT_EQ(pair.good, TokenIds(expected.good.begin() + 1, expected.good.end()));
+  EXPECT_EQ(pair.bad, TokenIds(expected.bad.begin() + 1, expected.bad.end()));
+  EXPECT_EQ(pair.n_shared, expected.n_shared - 1);
+  // What begins both sides of the second pair may be a token.
+  EXPECT_EQ(task.pairs.size() + task.n_unpredicted, 3U);
+  EXPECT_GE(task.n_unpredicted, 1U);
+  EXPECT_EQ(test::message_of([&] { read(at_first, without); }),
+            path +
+                ":t: expected pairs of different sides of at most 1024 tokens, got 0 pairs of "
+                "equal sides and 0 too long, and 1 that differ at their first token, which nothing "
+                "precedes");
+}
+
+TEST_F(TaskFilesTest, ATokenizerWithoutAFirstTokenReadsPairsWithoutIt) {
+  const Tokenizer tokenizer(test::byte_vocabulary_json(), "", "tokens");
+  const std::string path = write("t.jsonl", R"({"prefix": "a", "good": "b", "bad": "c"})");
+  EXPECT_THROW(TaskFiles({path}, tokenizer, {}), DataError);
+  const TaskPair pair = TaskFiles({path}, tokenizer, {.prepend_bos = false}).tasks()[0].pairs[0];
+  EXPECT_EQ(pair.good, (TokenIds{'a', 'b'}));
+  EXPECT_EQ(pair.bad, (TokenIds{'a', 'c'}));
+}
+
+TEST_F(TaskFilesTest, AFileIsReadOnce) {
+  const std::string path = write("t.jsonl", R"({"prefix": "a", "good": " b", "bad": " c"})");
+  for (const std::string& same : {path, folder_.file("./t.jsonl")}) {
+    EXPECT_EQ(test::message_of([&] {
+                TaskFiles({path, same}, tasks_tokenizer(), {});
+              }),
+              same + ": expected once among the tasks, got twice");
+  }
 }
 
 TEST_F(TaskFilesTest, PairsThatDifferAtTheFirstWordAreMarked) {

@@ -219,6 +219,83 @@ TEST_F(ArchitectureRefusals, TensorsThatDoNotFitTheConfigAreNamed) {
               HasSubstr("num_attention_heads: expected a whole number, got none"));
 }
 
+TEST_F(ArchitectureRefusals, FieldsHaveTheNamesOfTheConfig) {
+  EXPECT_EQ(error_after("llama", {{"num_key_value_heads", 4}}),
+            "config.json:num_key_value_heads: expected a divisor of num_attention_heads = 6, got "
+            "4");
+  EXPECT_EQ(error_after("llama", {{"head_dim", nullptr}, {"num_attention_heads", 5}}),
+            "config.json:num_attention_heads: expected a divisor of hidden_size = 24, got 5");
+  EXPECT_EQ(error_after("llama", {{"head_dim", 7}}),
+            "config.json:head_dim: expected heads of an even number of dimensions, which turn in "
+            "pairs, got 7 dimensions");
+  EXPECT_EQ(error_after("llama", {{"rms_norm_eps", 0}}),
+            "config.json:rms_norm_eps: expected a positive number, got 0");
+  EXPECT_EQ(error_after("pythia", {{"layer_norm_eps", 0}}),
+            "config.json:layer_norm_eps: expected a positive number, got 0");
+  EXPECT_EQ(error_after("llama", {{"max_position_embeddings", 20'000'000}}),
+            "config.json:max_position_embeddings: expected at most 10000000, got 20000000");
+  EXPECT_EQ(error_after("llama", {{"rope_parameters", nullptr}, {"rope_theta", -5}}),
+            "config.json:rope_theta: expected a positive number, got -5");
+  EXPECT_EQ(error_after("llama", {{"rope_parameters", {{"rope_theta", 0}}}}),
+            "config.json:rope_parameters.rope_theta: expected a positive number, got 0");
+  EXPECT_EQ(error_after("llama", {{"rope_parameters", {{"type", "linear"}, {"factor", 0}}}}),
+            "config.json:rope_parameters.factor: expected a positive number, got 0");
+  EXPECT_EQ(error_after("llama", {{"rope_parameters",
+                                   {{"rope_type", "llama3"},
+                                    {"factor", 8},
+                                    {"low_freq_factor", 4},
+                                    {"high_freq_factor", 4},
+                                    {"original_max_position_embeddings", 32}}}}),
+            "config.json:rope_parameters.low_freq_factor: expected less than high_freq_factor = 4, "
+            "got 4");
+}
+
+TEST_F(ArchitectureRefusals, AMissingUnembeddingIsMissedByTheConfigOrByDefault) {
+  const auto without_unembedding = [&](const json& tied) {
+    EXPECT_EQ(error_after("llama", {{"tie_word_embeddings", tied}}), "no error");
+    const std::string path = folder_.file("llama"), weights = path + "/model.safetensors";
+    std::string bytes = test::read_file(weights);
+    bytes.replace(bytes.find("lm_head.weight"), 7, "lm_none");
+    test::write_file(weights, bytes);
+    return test::message_of<DataError>([&] { load_model(path); });
+  };
+  EXPECT_THAT(without_unembedding(nullptr),
+              HasSubstr("lm_head.weight: expected a tensor, since tie_word_embeddings is false by "
+                        "default for Llama, got no such tensor"));
+  EXPECT_THAT(
+      without_unembedding(false),
+      HasSubstr("lm_head.weight: expected a tensor, since tie_word_embeddings is false in " +
+                folder_.file("llama/config.json") + ", got no such tensor"));
+}
+
+TEST_F(ArchitectureRefusals, TheFirstOfSeveralFirstTokensCounts) {
+  const auto first_token = [&](const json& field) {
+    EXPECT_EQ(error_after("llama", {{"bos_token_id", field}}), "no error");
+    return load_model(folder_.file("llama")).config.first_token;
+  };
+  EXPECT_EQ(first_token(json::array({7})), Index{7});
+  EXPECT_EQ(first_token(json::array({8, 7})), Index{8});
+  EXPECT_EQ(first_token(-1), std::nullopt);
+  EXPECT_EQ(error_after("llama", {{"bos_token_id", json::array()}}),
+            "config.json:bos_token_id: expected a token id, got []");
+  EXPECT_EQ(error_after("llama", {{"bos_token_id", 1.5}}),
+            "config.json:bos_token_id: expected a token id, got 1.5");
+}
+
+TEST(Architectures, AnUnembeddingBiasIsKept) {
+  const test::TemporaryDirectory folder;
+  for (const std::string name : {"pythia", "llama", "qwen2"}) {
+    Model model = load_model(folder_of(name));
+    EXPECT_TRUE(model.b_U.empty()) << name;
+    model.b_U.set_size(model.config.d_vocab);
+    model.b_U.fill(0.5F);
+    save_model(model, folder.file("model.h5"));
+    const Model again = load_model(folder.file("model.h5"));
+    EXPECT_EQ(again.b_U.n_elem, model.config.d_vocab) << name;
+    expect_same(model, again);
+  }
+}
+
 TEST_F(ArchitectureRefusals, APartOfAHeadMayTurn) {
   EXPECT_EQ(error_after("qwen2", {{"rope_parameters", {{"partial_rotary_factor", 0.5}}}}),
             "no error");

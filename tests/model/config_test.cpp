@@ -78,6 +78,9 @@ TEST(ModelConfig, WhatDoesNotFitTogetherIsNamed) {
             "n_head: expected a divisor of d_model = 8, got 6");
   EXPECT_EQ(error_after([](ModelConfig& c) { c.rotary.share = 0.2; }),
             "rotary share: expected an even number of the 16 dimensions of a head, got 0.2");
+  EXPECT_EQ(error_after([](ModelConfig& c) { c.head_width = 7; }),
+            "head_width: expected heads of an even number of dimensions, which turn in pairs, got "
+            "7 dimensions");
   EXPECT_EQ(error_after([](ModelConfig& c) { c.rotary.theta = 0; }),
             "rotary theta: expected a positive number, got 0");
   EXPECT_EQ(error_after([](ModelConfig& c) {

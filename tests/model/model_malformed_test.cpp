@@ -242,7 +242,7 @@ TEST_F(ModelMalformed, ConfigsThatContradictTheTensorsAreNamedWithBoth) {
       with("n_inner", 8),
       "model.h5:n_inner: expected 16, as the shape [4, 16] of h.0.mlp.c_fc.weight in model.h5 "
       "says, got 8");
-  EXPECT_EQ(with("n_head", 3), "model.h5:n_head: expected a divisor of d_model = 4, got 3");
+  EXPECT_EQ(with("n_head", 3), "model.h5:n_head: expected a divisor of n_embd = 4, got 3");
   EXPECT_EQ(with("tie_word_embeddings", 0),
             "model.h5:lm_head.weight: expected a tensor, since tie_word_embeddings is false in "
             "model.h5, got no such tensor");
@@ -272,6 +272,23 @@ TEST_F(ModelMalformed, ConfigFieldsOfTheWrongKindAreNamed) {
             "gelu_accurate, gelu, gelu_python, relu, silu, swish or quick_gelu, got \"mish\"");
   EXPECT_EQ(with("add_cross_attention", std::int64_t{1}),
             "model.h5:add_cross_attention: expected false, got true");
+  EXPECT_EQ(with("bos_token_id", std::string("2")),
+            "model.h5:bos_token_id: expected a token id, got \"2\"");
+  EXPECT_EQ(with("bos_token_id", std::int64_t{-2}),
+            "model.h5:bos_token_id: expected a token id, got -2");
+}
+
+TEST_F(ModelMalformed, AnotherNumberOfHeadsThanTheConfigsIsRefused) {
+  FileContent().write(path_);
+  EXPECT_EQ(error_of(path_, {2}), "no error");
+  EXPECT_EQ(error_of(path_, {4}),
+            "model.h5:n_head: expected 4, the number of heads asked for, got 2");
+  test::write_file(
+      folder_.file("config.json"),
+      R"({"n_layer": 1, "n_head": 2, "n_embd": 4, "n_positions": 3, "vocab_size": 5})");
+  EXPECT_THAT(
+      test::message_of<DataError>([&] { describe_file(folder_.file("config.json"), {4}); }),
+      testing::HasSubstr("config.json:n_head: expected 4, the number of heads asked for, got 2"));
 }
 
 TEST_F(ModelMalformed, ConfigJsonIsCheckedLikeAttributes) {
@@ -282,7 +299,7 @@ TEST_F(ModelMalformed, ConfigJsonIsCheckedLikeAttributes) {
             "model.h5:n_head: expected a config.json beside the file or the number of heads, got "
             "neither; the shapes are those of no published GPT-2");
   EXPECT_EQ(error_of(path_, {2}), "no error");
-  EXPECT_EQ(error_of(path_, {3}), "model.h5:n_head: expected a divisor of d_model = 4, got 3");
+  EXPECT_EQ(error_of(path_, {3}), "model.h5:n_head: expected a divisor of n_embd = 4, got 3");
   const auto with = [&](const std::string& text) {
     test::write_file(folder_.file("config.json"), text);
     return error_of(path_);
@@ -311,11 +328,11 @@ TEST_F(ModelMalformed, AbsurdSizesAreRefusedBeforeAllocation) {
   content.write(path_);
   const std::string small = test::read_file(path_);
   declare_unwritten(path_, "wte.weight", {std::size_t{1} << 40, 4}, {1024, 4});
-  EXPECT_EQ(error_of(path_), "model.h5:d_vocab: expected at most 100000000, got 1099511627776");
+  EXPECT_EQ(error_of(path_), "model.h5:vocab_size: expected at most 100000000, got 1099511627776");
   test::write_file(path_, small);
   declare_unwritten(path_, "wte.weight", {std::size_t{1} << 62, 4}, {1024, 4});
   EXPECT_EQ(error_of(path_),
-            "model.h5:d_vocab: expected at most 100000000, got 4611686018427387904");
+            "model.h5:vocab_size: expected at most 100000000, got 4611686018427387904");
   test::write_file(path_, small);
   declare_unwritten(path_, "wte.weight", {5, 4}, {5, 4});
   EXPECT_EQ(error_of(path_),

@@ -202,6 +202,16 @@ TEST_F(Prune, RemovedHeadsAreOfNoType) {
   EXPECT_EQ(flags(types(path_), 0, 0), 0);
 }
 
+TEST_F(Prune, NamesAModelOfOneHeadInTheSingular) {
+  Model model = random_model(
+      test::config_of(
+          {.n_layer = 1, .n_head = 1, .d_model = 4, .d_mlp = 4, .n_ctx = 4, .d_vocab = 4}),
+      1);
+  const std::vector<HeadIndex> heads{{0, 1}};
+  EXPECT_EQ(test::message_of<OptionError>([&] { prune_heads(model, heads, PruneMode::remove); }),
+            "--heads: expected a head of a model with 1 layer of 1 head, got L0H1");
+}
+
 TEST_F(Prune, CommandRefusesWhatIsNoHeadOrMode) {
   const std::string in = test::data_path("tiny_flat/float64.h5");
   const auto refusal = [&](std::vector<std::string> options) {

@@ -91,6 +91,27 @@ TEST(RunWithoutTokenizer, NamesTokensByTheirIdsAndSaysWhatIsLeftOut) {
               HasSubstr("Tokens are named by their ids: there was no tokenizer."));
 }
 
+TEST(RunOfShortPieces, LeavesInductionOfRotaryModelsAsItIs) {
+  const TemporaryDirectory folder;
+  std::vector<TokenIds> documents;
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    documents.push_back(test::Normal(seed).tokens(30, 53));
+  }
+  test::write_token_corpus(folder.file("tokens.h5"), documents);
+  const auto results_with = [&](const std::string& context) {
+    const Finished finished = test::run_headscope_without_gnuplot(
+        {"run", "--model", test::data_path("architectures/llama"), "--no-bos", "--corpus",
+         folder.file("tokens.h5"), "--analyses", "classification", "--context", context, "--output",
+         folder.file(context)});
+    EXPECT_EQ(finished.exit_status, 0) << finished.err;
+    return read_results(folder.file(context + "/results.h5"));
+  };
+  const Results whole = results_with("30"), cut = results_with("8");
+  EXPECT_EQ(cut.group("classification").values("induction").values,
+            whole.group("classification").values("induction").values);
+  EXPECT_EQ(cut.integer("n_ctx"), 8);
+}
+
 TEST(RunWithoutTasks, LeavesOutWhatNeedsThem) {
   const TemporaryDirectory folder;
   test::write_token_corpus(folder.file("tokens.h5"), {test::Normal(1).tokens(30, 53)});

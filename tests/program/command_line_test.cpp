@@ -13,6 +13,7 @@
 #include "registry.hpp"
 #include "support/results_sample.hpp"
 #include "support/token_corpus.hpp"
+#include "support/word_tokenizer.hpp"
 
 namespace headscope {
 namespace {
@@ -89,6 +90,29 @@ TEST(CommandLine, AnInputOfAnotherKindIsNamed) {
   EXPECT_THAT(run_headscope({"inspect", folder.path()}).out, HasSubstr(": corpus\n"));
   test::write_file(folder.file("adapter_config.json"), "{}");
   EXPECT_THAT(run_headscope({"inspect", folder.path()}).err, HasSubstr("adapter"));
+}
+
+TEST(CommandLine, InspectReadsTextWithoutAFirstToken) {
+  const TemporaryDirectory folder;
+  const std::string corpus = folder.file("c.txt"), pairs = folder.file("t.jsonl");
+  test::write_file(folder.file("vocab.json"), test::byte_vocabulary_json());
+  test::write_file(folder.file("merges.txt"), "");
+  test::write_file(corpus, "abc");
+  test::write_file(pairs, R"({"prefix": "a", "good": "b", "bad": "c"})");
+  for (const std::string& path : {corpus, pairs}) {
+    const auto inspect = [&](const Words& options) {
+      Words arguments{"inspect", path, "--tokenizer", folder.path()};
+      arguments.insert(arguments.end(), options.begin(), options.end());
+      return run_headscope(arguments);
+    };
+    EXPECT_THAT(inspect({}).err, HasSubstr("; --no-bos reads text without it\n")) << path;
+    for (const Words& options : {Words{"--no-bos"}, Words{"--bos", "b"}}) {
+      EXPECT_EQ(inspect(options).err, "") << path;
+      EXPECT_EQ(inspect(options).exit_status, 0) << path;
+    }
+    EXPECT_EQ(inspect({"--bos", "b", "--no-bos"}).err,
+              "headscope: --bos: expected without --no-bos, got both\n");
+  }
 }
 
 TEST(CommandLine, HelpGivesEachDefaultOnce) {
@@ -168,6 +192,10 @@ TEST(CommandLine, RefusesWrongOptionValues) {
                  "--seed: expected a whole number >= 0, got \"-1\"");
   expect_refused({"run", "--output", "x", "--threads", "4097"}, 2,
                  "--threads: expected a whole number from 0 to 4096, got \"4097\"");
+  expect_refused({"run", "--output", "x", "--score-queries", "0"}, 2,
+                 "--score-queries: expected a whole number >= 1, got \"0\"");
+  expect_refused({"run", "--output", "x", "--paths-steps", "0"}, 2,
+                 "--paths-steps: expected a whole number from 1 to 1000, got \"0\"");
   expect_refused({"run", "--output", "x", "--memory", "8"}, 2,
                  "--memory: expected a size such as 900M or 8G, got \"8\"");
   expect_refused({"run", "--output", "x", "--control", "trained"}, 2,
@@ -235,6 +263,18 @@ TEST(CommandLine, AnalysisOfTextWithoutCorpusIsRefused) {
   EXPECT_TRUE(found);
 }
 
+TEST(CommandLine, AControlThatNoAnalysisHasIsNoted) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("model.h5");
+  save_model(random_model(test::tiny_config(), 1), model);
+  const Finished finished = test::run_headscope_without_gnuplot(
+      {"run", "--model", model, "--analyses", "parameters", "--nulls", "1", "--control", "random",
+       "--output", directory.file("out")});
+  EXPECT_EQ(finished.exit_status, 0);
+  EXPECT_THAT(finished.err,
+              HasSubstr("headscope: does not use --control random: no analysis has a control\n"));
+}
+
 TEST(CommandLine, AttentionWeightsAloneAreRefusedBeforeACorpusIsAskedFor) {
   const TemporaryDirectory directory;
   const std::string model = HEADSCOPE_TEST_DATA "/tiny_flat/attention_only.h5";
@@ -278,6 +318,17 @@ TEST(CommandLine, WeightsRunWritesResultsTablesFiguresAndReport) {
   EXPECT_EQ(refused.err, "headscope: " + out +
                              ": holds the results of a finished run; --force replaces them, or "
                              "choose another folder\n");
+  // As if the run had been stopped while it drew.
+  fs::remove(out + "/report.md");
+  Words resumed = again;
+  resumed.emplace_back("--resume");
+  for (const Words& arguments : {again, resumed}) {
+    EXPECT_EQ(run_headscope(arguments).err,
+              "headscope: " + out +
+                  ": holds results without their report, as of a run that was stopped while it "
+                  "drew; `headscope report " +
+                  out + "` draws it, --force replaces the results\n");
+  }
   std::vector<std::string> forced = again;
   forced.emplace_back("--force");
   EXPECT_THAT(run_headscope(forced).err,
@@ -506,6 +557,27 @@ TEST(CommandLine, ConfigMayHaveAByteOrderMarkQuotesAndTheHomeFolder) {
   const Finished finished = run_program(words);
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_TRUE(read_results(home.file("an out") + "/results.h5").has("parameters"));
+}
+
+TEST(CommandLine, AHashInAConfigIsACommentOnlyAfterABlankOutsideQuotes) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("run.cfg"), model = directory.file("m#1.h5");
+  save_model(random_model(test::tiny_config(), 1), model);
+  for (const auto& [line, folder] : {std::pair("out#1", "out#1"), std::pair("out # 2", "out"),
+                                     std::pair("\"out # 3\" # 4", "out # 3")}) {
+    const std::string value = std::string(line).insert(line[0] == '"' ? 1 : 0, directory.file(""));
+    test::write_file(path, "# a = 'b\n  # c\nmodel = " + model + "\noutput = " + value +
+                               "\nanalyses = parameters\t# d\nnulls = 2#\nquiet = true\n");
+    EXPECT_EQ(run_headscope({"run", "--config", path}).err,
+              "headscope: --nulls: expected a whole number >= 0, got \"2#\"\n");
+    const Finished finished =
+        test::run_headscope_without_gnuplot({"run", "--config", path, "--nulls", "2"});
+    ASSERT_EQ(finished.exit_status, 0) << finished.err;
+    EXPECT_TRUE(fs::exists(directory.file(folder) + "/results.h5")) << line;
+  }
+  test::write_file(path, "n#ulls = 2\n");
+  EXPECT_THAT(run_headscope({"run", "--config", path, "--output", directory.file("x")}).err,
+              AllOf(StartsWith("headscope: " + path + ": "), HasSubstr("n#ulls")));
 }
 
 TEST(CommandLine, ConfigFileSetsOptionsAndTheCommandLineWins) {

@@ -106,6 +106,19 @@ TEST_F(CompareCommand, OneRunTwiceHasTwoLabels) {
   EXPECT_THAT(comparison().dimensions.at("run").text, ElementsAre(a_, a_ + " (2)"));
 }
 
+TEST_F(CompareCommand, NotesOptionsThatDiffer) {
+  const std::string raw = runs_->file("raw");
+  const Finished run = test::run_headscope_without_gnuplot(
+      {"run", "--model", runs_->file("a.h5"), "--analyses", "circuits", "--nulls", "3", "--no-fold",
+       "--output", raw, "--quiet"});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  EXPECT_THAT(compare({a_, raw}).err,
+              HasSubstr("headscope: warning: raw was run with --no-fold, a without --no-fold\n"
+                        "headscope: warning: raw was run with --nulls 3, a with --nulls 2\n"));
+  EXPECT_THAT(comparison().variable("circuits_ov_copying").long_name,
+              EndsWith("; this is the first run's definition, another run has another"));
+}
+
 TEST_F(CompareCommand, RefusesWrongUsage) {
   expect_refused({}, 2, "compare: expected two or more finished runs, got none");
   expect_refused({a_}, 1, "compare: expected at least 2 runs, got 1");
@@ -117,6 +130,8 @@ TEST_F(CompareCommand, RefusesWrongUsage) {
                  "--by: expected a number that " + a_ +
                      "/results.h5 states as \"step\", or a number as its label, got neither; its "
                      "label is \"a\"");
+  EXPECT_EQ(compare({a_, b_, "--label", "1", "2", "--by", "date", "--quiet"}).exit_status, 0);
+  fs::remove_all(out_);
   const std::string before = test::read_file(b_ + "/results.h5");
   const Finished over = run_headscope({"compare", a_, b_, "--output", b_ + "/"});
   EXPECT_EQ(over.exit_status, 2);

@@ -4,6 +4,7 @@
 #include "headscope/results.hpp"
 #include "program/program_test.hpp"
 #include "support/golden.hpp"
+#include "support/token_corpus.hpp"
 #include "support/tolerance.hpp"
 
 namespace headscope {
@@ -162,8 +163,57 @@ TEST(Hub, TheFirstTokenIsChosenAndSaid) {
             "headscope: --bos: expected without --no-bos, got both\n");
   EXPECT_EQ(refusal({"--wait"}),
             "headscope: --wait: expected together with --shard, got no --shard\n");
+  EXPECT_EQ(refusal({"--ablate-documents", "6", "--prune-documents", "4"}),
+            "headscope: --ablate-documents: expected at most 4, the value of --prune-documents, "
+            "got 6\n");
   EXPECT_EQ(refusal({"--context", "33"}),
             "headscope: --context: expected at most 32, the model's context, got 33\n");
+}
+
+TEST(Hub, OptionsThatNothingUsesAreNamed) {
+  const TemporaryDirectory folder;
+  test::write_file(folder.file("a.conllu"), "1\tone\tone\tNUM\t_\t_\t0\troot\t_\t_\n\n");
+  test::write_token_corpus(folder.file("ids.h5"), {{1, 2, 3}});
+  write_documents(folder, "a.txt");
+  const auto notes_with = [&](const std::string& corpus, const std::vector<std::string>& options) {
+    std::vector<std::string> call{
+        "run",        "--model",   snapshot,   "--corpus",         folder.file(corpus),
+        "--analyses", "attention", "--output", folder.file("out"), "--force"};
+    call.insert(call.end(), options.begin(), options.end());
+    const Finished finished = test::run_headscope_without_gnuplot(call);
+    EXPECT_EQ(finished.exit_status, 0) << finished.err;
+    return finished.err;
+  };
+  const auto unused = [](const std::string& option, const std::string& reason) {
+    return HasSubstr("headscope: does not use --" + option + ": " + reason + "\n");
+  };
+  EXPECT_THAT(notes_with("a.txt", {"--document-sentences", "2", "--paths-exact", "3"}),
+              AllOf(unused("document-sentences", "the corpus has no CoNLL-U"),
+                    unused("paths-exact", "the analysis paths does not run")));
+  EXPECT_THAT(notes_with("a.conllu", {"--literal-special-tokens"}),
+              unused("literal-special-tokens", "the corpus has no plain text"));
+  EXPECT_THAT(notes_with("ids.h5", {"--encoding", "latin1"}),
+              unused("encoding", "the corpus has no CoNLL-U or plain text"));
+  EXPECT_THAT(
+      notes_with("a.txt", {"--literal-special-tokens", "--encoding", "latin1", "--patterns", "1"}),
+      Not(HasSubstr("does not use")));
+}
+
+TEST(Hub, AFirstTokenBeyondTheVocabularyIsSaid) {
+  const TemporaryDirectory folder;
+  const std::string model = folder.file("model");
+  fs::copy(snapshot, model);
+  const std::string config = model + "/config.json", stated = "\"bos_token_id\": 0";
+  std::string text = test::read_file(config);
+  text.replace(text.find(stated), stated.size(), "\"bos_token_id\": 50256");
+  test::write_file(config, text);
+  const Finished finished = test::run_headscope_without_gnuplot(
+      {"run", "--model", model, "--corpus", write_documents(folder, "a.txt"), "--analyses",
+       "attention", "--output", folder.file("out")});
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err,
+              HasSubstr("headscope: does not begin documents with the bos_token_id of the config, "
+                        "50256: the vocabulary has "));
 }
 
 TEST(Hub, TheContextBoundsPieces) {

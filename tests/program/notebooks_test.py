@@ -19,6 +19,7 @@ import h5py
 import matplotlib.pyplot
 import nbformat
 import numpy as np
+import pandas as pd
 import xarray as xr
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
@@ -87,6 +88,29 @@ class Module(unittest.TestCase):
         self.assertEqual(table.loc["L1H2", "pruning.loss_increase[zero]"], expected)
         np.testing.assert_array_equal(table["classification.entropy"], entropy.ravel())
         self.assertTrue(set(table["classification.primary"]) <= set(run["classification"]["primary"].attrs["flag_meanings"].split()))
+
+    def test_the_table_of_heads_holds_the_values_of_heads_csv(self):
+        table = hs.heads(load(RESULTS), columns="all")
+        csv = pd.read_csv(RESULTS.parent / "tables" / "heads.csv", index_col="name")
+        pd.testing.assert_series_equal(table["type"], csv["primary_type"], check_names=False)
+        shared = [name for name in table if name in csv]
+        self.assertGreater(len(shared), 30)
+        pd.testing.assert_frame_equal(table[shared], csv[shared], check_dtype=False, check_names=False)
+
+    def test_removed_heads_have_no_values_and_stand_last(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = shutil.copy(RESULTS, folder)
+            with h5py.File(copy, "a") as file:
+                file.attrs["pruned_heads"] = "L0H4,L3H5"
+            pruned, run = hs.load(copy), load(RESULTS)
+            table, before = hs.heads(pruned), hs.heads(run)
+            self.assertEqual(list(table.index[table["type"] == "removed"]), ["L0H4", "L3H5"])
+            self.assertFalse(table.loc[["L0H4", "L3H5"]].drop(columns="type").notna().any(axis=None))
+            pd.testing.assert_frame_equal(table.drop(["L0H4", "L3H5"]), before.drop(["L0H4", "L3H5"]), check_dtype=False)
+            for first, second in ((run, pruned), (pruned, run)):
+                compared = hs.compare(first, second, "classification", "entropy")
+                self.assertEqual(set(compared.index[-2:]), {"L0H4", "L3H5"})
+                self.assertEqual(compared["difference"].isna().sum(), 2)
 
     def test_a_run_says_what_it_is(self):
         text = repr(hs.load(RESULTS))

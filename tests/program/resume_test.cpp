@@ -148,6 +148,10 @@ TEST(Resume, AloneTakesTheOptionsOfTheRunAndInspectSaysSo) {
   EXPECT_THAT(seen.out, HasSubstr(output + ": unfinished run\n"));
   EXPECT_THAT(seen.out, testing::ContainsRegex("pass 2 of 4, (document [1-5] of 5|finished)\n"));
   EXPECT_THAT(seen.out, HasSubstr(" headscope run --output " + output + " --resume\n"));
+  EXPECT_EQ(test::run_headscope({"inspect", output + "/shards"}).out,
+            output +
+                "/shards: saved passes of a run\n  the run                 headscope inspect " +
+                output + "\n");
   // As if it had been killed after it wrote results.
   write_results(uninterrupted(), output + "/results.h5");
   const Finished finished =
@@ -162,6 +166,18 @@ TEST(Resume, AloneTakesTheOptionsOfTheRunAndInspectSaysSo) {
                              ": holds the results of a finished run; --force replaces them, or "
                              "choose another folder\n");
   }
+}
+
+TEST(Resume, TakesNoneOfTheOptionsOrThoseOfFilesToo) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  run_until(saved_file(output, 1), SIGKILL, short_arguments(output));
+  const Finished refused =
+      test::run_headscope({"run", "--output", output, "--resume", "--figures", "svg"});
+  EXPECT_EQ(refused.exit_status, 2);
+  EXPECT_EQ(refused.err,
+            "headscope: --resume: expected none of the options of the unfinished run or all of "
+            "them, got some without --model\n");
 }
 
 TEST(Resume, AloneNeedsAnUnfinishedRun) {

@@ -499,6 +499,19 @@ TEST(ShardOption, IsNamedWhereAFolderHoldsShardsAlone) {
                               "--shard K/3\n");
 }
 
+TEST(Shards, OfRunsOfDifferentNumbersOfShardsAreAllShown) {
+  const TemporaryDirectory folder;
+  for (const char* const shard : {"2/3", "2/2", "1/2"}) {
+    ASSERT_TRUE(finish_shard(folder.path(), {"--analyses", "correlation", "--shard", shard}));
+  }
+  const std::string shown = test::run_headscope({"inspect", folder.path()}).out;
+  for (const char* const text :
+       {"shard 1 of 2 ", "shard 2 of 2 ", "shard 2 of 3 ", "shards/*-of-2.pass-*.h5 --output DIR",
+        "shards/*-of-3.pass-*.h5 --output DIR"}) {
+    EXPECT_THAT(shown, HasSubstr(text));
+  }
+}
+
 TEST(ShardOption, NeedsAnAnalysisOfText) {
   const TemporaryDirectory folder;
   const test::Finished finished =

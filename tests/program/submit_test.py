@@ -57,6 +57,18 @@ class Submit(unittest.TestCase):
                                           "or choose another folder\n")
         self.assertEqual(self.n_array("--force"), 15)
 
+    def test_switches_in_the_config_are_taken(self):
+        self.output.mkdir()
+        (self.output / "results.h5").touch()
+        config = self.folder / "run.conf"
+        for value, is_on in {"true": True, "'yes' # all": True, "false": False, "'Off' # none": False}.items():
+            config.write_text(f"mixed = {value}\n")
+            finished, calls = self.submit("--output", self.output, "--config", config, "--force")
+            self.assertEqual(calls[-1].endswith(f"merge.sh {self.output} --mixed"), is_on, value)
+            config.write_text(f"force = {value}\n")
+            finished, calls = self.submit("--output", self.output, "--config", config)
+            self.assertEqual(finished.returncode, 0 if is_on else 1, value)
+
     def test_without_output_nothing_is_submitted(self):
         for options in ([], ["--model", "gpt2.h5"]):
             finished, calls = self.submit(*options)

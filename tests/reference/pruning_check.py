@@ -23,13 +23,17 @@ N_DONOR = 2  # --resample-donors
 
 
 def donor_z(clean, passes, document, index, seed):
-    """z of other documents at the same positions: [donor][layer]. The k-th donor of a position is the k-th piece, in a seeded order,
-    that is long enough; fewer take turns, and without any the piece's own z stays."""
-    others = [other for number, pieces in passes.items() if number != document for other in pieces.values()]
+    """z of other documents at the same positions: [donor][layer]. The donors of a position are, of each document, the first piece in a
+    seeded order that is long enough; fewer take turns, and without any the piece's own z stays."""
+    others = [(number, other) for number, pieces in passes.items() if number != document for other in pieces.values()]
     order = random_permutation(len(others), CounterRandom(CounterRandom(seed, document).value(index)))
-    donors = [[own.copy() for own in clean.z] for _ in range(min(N_DONOR, len(others)))]
+    donors = [[own.copy() for own in clean.z] for _ in range(min(N_DONOR, len({number for number, _ in others})))]
     for t in range(len(clean.tokens)):
-        reaching = [others[i] for i in order if len(others[i].tokens) > t]
+        of_document = {}
+        for number, other in (others[i] for i in order):
+            if len(other.tokens) > t:
+                of_document.setdefault(number, other)
+        reaching = list(of_document.values())
         for k, layers in enumerate(donors if reaching else ()):
             for layer, z in enumerate(layers):
                 z[:, t] = reaching[k % min(N_DONOR, len(reaching))].z[layer][:, t]
@@ -177,7 +181,7 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
     sample = spread_sample(len(documents), int(n_sampled), CounterRandom(seed, 1 << 62))
     ablated_sample = [sample[i] for i in spread_sample(len(sample), int(n_ablated), CounterRandom(seed, (1 << 62) + 1))]
     passes = {number: all_passes[number] for number in ablated_sample if all_passes[number]}
-    rest = {number: all_passes[number] for number in sample if number not in ablated_sample}
+    rest = {number: all_passes[number] for number in sample if number not in ablated_sample and all_passes[number]}
     compare("n_document_ablated", len(passes), group["n_document_ablated"][()])
     compare("n_document_first_order", len(passes) + len(rest), group["n_document_first_order"][()])
     n = np.array([sum(len(clean.tokens) - 1 for clean in pieces.values()) for pieces in passes.values()])

@@ -15,7 +15,7 @@ import numpy as np
 
 from classification_check import read_conllu, read_tokenizer, token_bytes
 from plain_gpt2 import CounterRandom, Pass, compare, read_model, report_failures, spread_sample
-from score_check import QUERY_STREAM, Annotated, features_of, lexical_scores, sampled_queries
+from score_check import QUERY_STREAM, Annotated, features_of, lexical_scores
 
 SHARES = (0, 0.25, 0.5, 0.75, 1)
 
@@ -33,7 +33,7 @@ class Models:
     """The attention of every head by its model, [layer, head, query, key], of documents."""
 
     def __init__(self, documents, model, group):
-        self.theta = group["coefficient"][()]
+        self.theta = np.nan_to_num(group["coefficient"][()])  # none where a feature holds nowhere
         self.names = [name.decode() for name in group["feature"][()]]
         self.counts = collections.Counter(t for d in documents for t in d.tokens)
         centred = model["wte.weight"] - model["wte.weight"].mean(0)
@@ -77,10 +77,10 @@ def replaced_loss(model, tokens, heads, A=None, mean_z=None):
     return Pass(model, tokens, edit=edit, attend=attend).loss()
 
 
-def main(results_path, model_path, corpus_path, n_document, n_query, n_effect):
+def main(results_path, model_path, corpus_path, n_document, _n_query, n_effect):
     results = h5py.File(results_path)
     group, seed = results["score_model"], int(results.attrs["seed"])
-    n_document, n_query, n_effect = int(n_document), int(n_query), int(n_effect)
+    n_document, n_effect = int(n_document), int(n_effect)
     model = read_model(model_path)
     tokenizer = read_tokenizer(model_path)
     texts = token_bytes(tokenizer.vocabulary)
@@ -90,8 +90,8 @@ def main(results_path, model_path, corpus_path, n_document, n_query, n_effect):
     heads = [(layer, head) for layer in range(model["n_layer"]) for head in range(model["n_head"])]
 
     sums, count = 0, 0
-    for d in sampled_queries(n_document, n_query, [len(d.tokens) for d in documents], seed):
-        z = np.array(Pass(model, documents[d].tokens).z)
+    for document in documents:
+        z = np.array(Pass(model, document.tokens).z)
         sums, count = sums + z[:, :, 1:].sum(2), count + z.shape[2] - 1
     mean_z = sums / count
 

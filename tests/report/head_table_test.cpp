@@ -48,6 +48,31 @@ TEST(HeadTable, HasARowPerHeadWithItsTypesAndAllScores) {
   EXPECT_FALSE(std::filesystem::exists(folder.file("heads.csv")));
 }
 
+TEST(HeadTable, GivesARemovedHeadNoValue) {
+  Results results;
+  results.attributes["pruned_heads"] = std::string("L0H1");
+  ResultsGroup group;
+  group.name = "g";
+  group.add_dimension(Dimension::count("layer", 1));
+  group.add_dimension(Dimension::count("head", 2));
+  group.add_dimension(Dimension::labels("type_name", {"sink"}));
+  group.add({"rest", "layer head", "1", "rest", headscope_definition, "documents resampled"},
+            std::vector<Estimate>{{0.5, 0.25, 0.75}, {0.5, 0.5, 0.5}});
+  group.add(Declaration::flag("type", "type_name layer head", {"no", "yes"}, "types"),
+            Array({1, 1, 2}, {1, 0}));
+  group.add(Declaration::flag("primary", "layer head", {"none", "sink"}, "primary"),
+            Array({1, 2}, {1, 0}));
+  group.add(Declaration::flag("seen", "layer head", {"never", "often"}, "seen"),
+            Array({1, 2}, {1, 0}));
+  results.groups.push_back(std::move(group));
+  const test::TemporaryDirectory folder;
+  write_head_table(results, folder.path());
+  EXPECT_EQ(test::read_file(folder.file("heads.csv")),
+            "name,layer,head,primary_type,types,g.rest,g.rest_ci_low,g.rest_ci_high,g.seen\n"
+            "L0H0,0,0,sink,sink,0.5,0.25,0.75,often\n"
+            "L0H1,0,1,removed,,NaN,NaN,NaN,NaN\n");
+}
+
 TEST(HeadTable, IsNotWrittenWithoutHeads) {
   const test::TemporaryDirectory folder;
   write_tables({}, folder.path());

@@ -9,6 +9,15 @@
 
 namespace headscope::test {
 
+/// A vocabulary of the 256 bytes, which has no first token.
+inline std::string byte_vocabulary_json() {
+  nlohmann::json vocabulary = nlohmann::json::object();
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    vocabulary.emplace(byte_alphabet::encode(static_cast<unsigned char>(byte)), byte);
+  }
+  return vocabulary.dump();
+}
+
 /// The files of a tokenizer of bytes that has each of these texts, and each of their beginnings, as
 /// one token. Merges go from left to right, those of earlier texts first. The texts begin with a
 /// space or are of two characters: otherwise a merge within a text could come first.

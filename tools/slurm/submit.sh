@@ -41,13 +41,17 @@ for ((i = 1; i <= $#; ++i)); do
   esac
 done
 [ -n "$output" ] || { echo "submit: expected --output DIR, got none" >&2; exit 2; }
+in_config() { [ -n "$config" ] && grep -q "^[[:space:]]*$1[[:space:]]*=" "$config"; }
+is_off="[[:space:]]*[\"']?(false|no|off|0)[\"']?[[:space:]]*(#.*)?\$"
+is_on_in_config() { in_config "$1" && ! grep -qiE "^[[:space:]]*$1[[:space:]]*=$is_off" "$config"; }
+if in_config model; then has_model=yes; fi
+if in_config tasks; then has_tasks=yes; fi
+if is_on_in_config force; then has_force=yes; fi
+if is_on_in_config mixed; then mixed=(--mixed); fi
 if [ -e "$output/results.h5" ] && [ -z "$has_force" ]; then
   echo "submit: $output holds the results of a finished run; --force replaces them, or choose another folder" >&2
   exit 1
 fi
-in_config() { [ -n "$config" ] && grep -q "^[[:space:]]*$1[[:space:]]*=" "$config"; }
-if in_config model; then has_model=yes; fi
-if in_config tasks; then has_tasks=yes; fi
 
 headscope=$(command -v "${HEADSCOPE:-headscope}") || { echo "submit: no program ${HEADSCOPE:-headscope}" >&2; exit 1; }
 here=$(cd "$(dirname "$0")" && pwd)

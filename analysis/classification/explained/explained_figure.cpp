@@ -10,10 +10,12 @@ namespace headscope {
 namespace {
 
 constexpr std::size_t most_labels_drawn = 40;
-constexpr double lowest_share = -1;
+constexpr double lowest_share = -1, highest_share = 1.2;
 
 void add_share(double row, const Estimate& share, Series& series) {
-  const auto drawn = [](double value) { return std::max(value, lowest_share); };
+  const auto drawn = [](double value) {
+    return std::isnan(value) ? value : std::clamp(value, lowest_share, highest_share);
+  };
   series.add(row, {drawn(share.value), drawn(share.low), drawn(share.high)});
 }
 
@@ -57,7 +59,7 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
       rows_chart("head, label, effect on the loss (nats)", "share of the head's effect that stays",
                  std::move(rows), {of_explained, of_unexplained, controls});
   chart.y_low = lowest_share - 0.05;
-  chart.y_high = 1.25;
+  chart.y_high = highest_share + 0.05;
   const std::string drawn = n_measured > order.size()
                                 ? " The " + std::to_string(order.size()) + " of " +
                                       std::to_string(n_measured) +
@@ -73,7 +75,8 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
           "head's attention is replaced by exactly the place that its label names, 1 - (L_B - L) / "
           "(L_mean - L), with a 95 % interval (documents resampled). 1: the head does no more than "
           "its label says; 0: the label is worth no more than the head's mean output; below 0: the "
-          "label misleads (shares below -1 are drawn at -1). Another type's place is the control. "
+          "label misleads (shares below -1 are drawn at -1, those above 1.2 at 1.2). Another "
+          "type's place is the control. "
           "Unexplained: the interval does not lie above 0, or the paired difference from the "
           "control does not. Labels that name no place and labels of heads without a measurable "
           "effect are left out." +

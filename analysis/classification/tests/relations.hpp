@@ -31,8 +31,8 @@ struct RelationTest {
 
   double heldout_count = 0;      ///< arcs of odd documents
   double heldout_documents = 0;  ///< odd documents that have such an arc
-  /// The offset and the class best on odd documents, on ties the one best on even documents, then
-  /// the first; 0 and no_position without any.
+  /// The offset and the class best on odd documents, on ties (as where none is right there) the one
+  /// best on even documents, then the first; 0 and no_position where none is ever right.
   Index offset = 0, word_class = no_position;
   /// Their accuracy on odd documents.
   double heldout_offset_baseline = 0, heldout_class_baseline = 0;

@@ -23,7 +23,8 @@ std::string untested_delimiter(const Measured& measured, bool is_scored) {
     return "no token of the corpus is only punctuation";
   }
   if (is_scored) return "";
-  return is_too_short(measured) ? too_short_text : "the corpus has no text, only token ids";
+  const std::string no_attention = no_attention_text(measured);
+  return no_attention.empty() ? "the corpus has no text, only token ids" : no_attention;
 }
 
 std::vector<ExampleCase> delimiter_cases(const ExampleSource& source) {

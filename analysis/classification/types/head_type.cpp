@@ -76,4 +76,11 @@ bool is_too_short(const Measured& measured) {
   return finite.empty();
 }
 
+std::string no_attention_text(const Measured& measured) {
+  if (is_too_short(measured)) return too_short_text;
+  const arma::mat distances = measured.sums.ratio(score_info(HeadScore::distance).name);
+  const arma::uvec finite = arma::find_finite(distances.col(0));
+  return finite.empty() ? "no head attends beyond the first token" : "";
+}
+
 }  // namespace headscope

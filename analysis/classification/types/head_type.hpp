@@ -74,6 +74,10 @@ struct TypeScores {
 bool is_too_short(const Measured& measured);
 inline constexpr const char* too_short_text = "no document has a token beyond position 1";
 
+/// Why no head has a score of its attention beyond position 0, if that is so: the documents are too
+/// short, or all heads attend to position 0 alone.
+std::string no_attention_text(const Measured& measured);
+
 /// A mean share of attention against a fixed threshold.
 TypeScores share_scores(const Measured& measured, HeadScore score, double threshold);
 

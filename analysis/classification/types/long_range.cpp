@@ -50,7 +50,8 @@ TypeScores long_range_scores(const Measured& measured) {
 }
 
 std::string untested_distance(const Measured& measured, bool /*is_scored*/) {
-  if (is_too_short(measured)) return too_short_text;
+  const std::string no_attention = no_attention_text(measured);
+  if (!no_attention.empty()) return no_attention;
   return measured.sums.n_weighting() == 1 ? "there is no interval: too few documents, or resamples"
                                           : "";
 }

@@ -21,6 +21,8 @@ std::string untested_similarity(const Measured& measured, bool /*is_scored*/) {
   const bool has_z =
       std::ranges::any_of(measured.semantic.z, [](double z) { return !std::isnan(z); });
   if (has_z) return "";
+  const std::string no_attention = no_attention_text(measured);
+  if (!no_attention.empty()) return no_attention;
   return "no query has 5 keys of other tokens whose similarity differs from chance exchanges";
 }
 

@@ -52,6 +52,13 @@ TypeScores word_class_scores(const Measured& measured) {
           .choice = [chosen](Index head_index) { return chosen[head_index]; }};
 }
 
+std::string untested_class(const Measured& measured, bool is_scored) {
+  if (is_scored) return "";
+  const std::string no_attention = no_attention_text(measured);
+  return no_attention.empty() ? "the corpus has no parts of speech in documents of both halves"
+                              : no_attention;
+}
+
 Index class_of(const ResultsGroup& group, Index head_index) {
   return static_cast<Index>(group.values("word_class").values[head_index]);
 }
@@ -81,7 +88,7 @@ HeadType word_class_type() {
           "It attends to words of one part of speech, such as verbs or determiners, wherever they "
           "stand.",
       .scores = word_class_scores,
-      .untested = unless_scored("the corpus has no parts of speech in documents of both halves"),
+      .untested = untested_class,
       .add_variables = add_classes_of_heads,
       .choices = [](const ResultsGroup& group,
                     Index head_index) { return std::vector{class_of(group, head_index)}; },

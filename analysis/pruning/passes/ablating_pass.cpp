@@ -183,15 +183,22 @@ class AblatingPass : public CorpusPass {
       : input_{{input, donors_of(input)}, attribution, mean_z(earlier, input.model.config)} {}
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override {
-    if (piece.index == 0 && input_.sample.contains(piece.document) &&
-        !input_.ablated.contains(piece.document)) {
+    if (!input_.samples(piece)) return nullptr;
+    if (!input_.ablated.contains(piece.document) && is_first_with_prediction(piece)) {
       statistics.sum("other_n_document", {n_document_block})(input_.block_of(piece)) = 1;
     }
-    if (!input_.samples(piece)) return nullptr;
     return std::make_unique<Effects>(input_, piece, statistics);
   }
 
  private:
+  /// Whether no earlier piece of the document has a predicted token.
+  bool is_first_with_prediction(const Piece& piece) const {
+    for (std::uint64_t index = 0; index < piece.index; ++index) {
+      if (input_.corpus.piece(piece.document, index).tokens.size() > 1) return false;
+    }
+    return true;
+  }
+
   const AblationInput input_;
 };
 

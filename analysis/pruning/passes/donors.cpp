@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "headscope/random.hpp"
 #include "pruning/pruning.hpp"
@@ -21,16 +22,19 @@ std::vector<Donor> donors_of(const PruningInput& input) {
   return donors;
 }
 
-DonorZ::DonorZ(const DonorInput& input, const Piece& piece) : n_filled_(piece.tokens.size(), 0) {
+DonorZ::DonorZ(const DonorInput& input, const Piece& piece) : filled_(piece.tokens.size()) {
   std::vector<Donor> candidates;
+  std::set<std::uint64_t> documents;
   for (const Donor& donor : input.donors) {
-    if (donor.document != piece.document) candidates.push_back(donor);
+    if (donor.document == piece.document) continue;
+    candidates.push_back(donor);
+    documents.insert(donor.document);
   }
   const ModelConfig& config = input.model.config;
   z_.resize(
-      std::min<std::size_t>(input.settings.options<PruningOptions>().n_donor, candidates.size()));
+      std::min<std::size_t>(input.settings.options<PruningOptions>().n_donor, documents.size()));
   for (Layers& layers : z_) {
-    layers.assign(config.n_layer, Matrix(config.d_z(), n_filled_.size(), arma::fill::zeros));
+    layers.assign(config.n_layer, Matrix(config.d_z(), filled_.size(), arma::fill::zeros));
   }
   const CounterRandom random(CounterRandom(input.settings.seed, piece.document).value(piece.index));
   std::vector<Donor> in_order;
@@ -40,38 +44,54 @@ DonorZ::DonorZ(const DonorInput& input, const Piece& piece) : n_filled_(piece.to
   reuse_donors();
 }
 
+bool DonorZ::takes(Index position, std::uint64_t document) const {
+  const std::vector<std::uint64_t>& filled = filled_[position];
+  return filled.size() < size() && std::ranges::find(filled, document) == filled.end();
+}
+
 void DonorZ::collect(const DonorInput& input, std::span<const Donor> in_order) {
   Forward forward(input.model, input.compute);  // gives its memory back before the ablation
   for (const Donor& donor : in_order) {
-    if (n_filled_.back() == size()) break;
-    const Index reach = std::min<Index>(n_filled_.size(), donor.n_token);
-    // Later positions are filled less often.
-    if (n_filled_[reach - 1] == size()) continue;
+    // Later positions are filled less often, and by no document that an earlier one lacks.
+    if (filled_.back().size() == size()) break;
+    const Index reach = std::min<Index>(filled_.size(), donor.n_token);
+    if (!takes(reach - 1, donor.document)) continue;
     LayerFunction copy([&](const LayerView& view) {
       for (Index t = 0; t < reach; ++t) {
-        if (n_filled_[t] < size()) z_[n_filled_[t]][view.layer].col(t) = view.z.col(t);
+        if (takes(t, donor.document)) z_[filled_[t].size()][view.layer].col(t) = view.z.col(t);
       }
     });
     LayerObserver* const observers[] = {&copy};
     forward.run(input.corpus.piece(donor.document, donor.index).tokens, observers);
-    for (Index t = 0; t < reach; ++t) n_filled_[t] += n_filled_[t] < size() ? 1 : 0;
+    for (Index t = 0; t < reach; ++t) {
+      if (takes(t, donor.document)) filled_[t].push_back(donor.document);
+    }
   }
 }
 
 void DonorZ::reuse_donors() {
-  for (Index t = 0; t < n_filled_.size(); ++t) {
-    if (n_filled_[t] == 0) continue;
-    for (std::size_t donor = n_filled_[t]; donor < size(); ++donor) {
+  for (Index t = 0; t < filled_.size(); ++t) {
+    const std::size_t n_filled = filled_[t].size();
+    if (n_filled == 0) continue;
+    for (std::size_t donor = n_filled; donor < size(); ++donor) {
       for (Index l = 0; l < z_[donor].size(); ++l) {
-        z_[donor][l].col(t) = z_[donor % n_filled_[t]][l].col(t);
+        z_[donor][l].col(t) = z_[donor % n_filled][l].col(t);
       }
     }
   }
 }
 
+std::uint64_t DonorZ::bytes(const ModelConfig& config, Index n_token, std::uint64_t n_donor) {
+  const std::uint64_t filled =
+      sizeof(std::vector<std::uint64_t>) + 2 * n_donor * sizeof(std::uint64_t);
+  return n_token * (n_donor * config.n_layer * config.d_z() * sizeof(float) + filled);
+}
+
 void DonorZ::fill_positions_without_donor(const LayerView& view) {
-  const auto first = static_cast<Index>(std::ranges::find(n_filled_, 0U) - n_filled_.begin());
-  if (first == n_filled_.size()) return;
+  const auto first = static_cast<Index>(
+      std::ranges::find_if(filled_, [](const auto& filled) { return filled.empty(); }) -
+      filled_.begin());
+  if (first == filled_.size()) return;
   for (Layers& layers : z_) {
     layers[view.layer].cols(first, view.n_token - 1) = view.z.cols(first, view.n_token - 1);
   }

@@ -24,18 +24,21 @@ struct DonorInput : PruningInput {
 /// What replaces the z of a piece when it is resampled: z of other documents at the same positions,
 /// `--resample-donors` times.
 ///
-/// The pieces of all other documents are in a seeded order. The k-th donor of a position is the
-/// k-th of those pieces that are long enough. Where fewer pieces are, they take turns; positions
-/// that none reaches keep the piece's own z. Memory: size() times z of all layers.
+/// The pieces of all other documents are in a seeded order. Of each document the first piece that
+/// reaches a position is a donor of the position; the k-th donor is the k-th of these. Where they
+/// are fewer, they take turns; positions that none reaches keep the piece's own z.
 class DonorZ {
  public:
   /// Runs the donors through the model.
   DonorZ(const DonorInput& input, const Piece& piece);
 
+  /// Of one piece.
+  static std::uint64_t bytes(const ModelConfig& config, Index n_token, std::uint64_t n_donor);
+
   /// Takes the piece's z at the positions that no donor reaches.
   void fill_positions_without_donor(const LayerView& view);
 
-  /// Donors of a position; 0 if no other document was ablated.
+  /// Donors of a position, at most the number of other documents that were ablated.
   std::size_t size() const { return z_.size(); }
   /// d_z x n_token, replacement `donor` of a layer's z.
   const Matrix& z(std::size_t donor, Index layer) const { return z_[donor][layer]; }
@@ -45,12 +48,14 @@ class DonorZ {
 
  private:
   using Layers = std::vector<Matrix>;
+  /// Whether a position has room for a donor of this document.
+  bool takes(Index position, std::uint64_t document) const;
   void collect(const DonorInput& input, std::span<const Donor> in_order);
   /// Where fewer donors reach a position than there are replacements, uses them in turn.
   void reuse_donors();
 
   std::vector<Layers> z_;
-  std::vector<std::size_t> n_filled_;  // by position: donors that reach it
+  std::vector<std::vector<std::uint64_t>> filled_;  // by position: documents of its donors
 };
 
 /// Losses of a piece with each head's z resampled, by donor, and how they vary with the donor.

@@ -46,23 +46,36 @@ std::vector<std::string> TokenizerCheck::single_token_words(const std::string& k
   return found;
 }
 
+bool TokenizerCheck::keeps_tokens(const std::string& prefix,
+                                  const std::string& continuation) const {
+  TokenIds parts = tokenizer_.encode(prefix).ids;
+  const TokenIds second = tokenizer_.encode(continuation, /*continues=*/true).ids;
+  parts.insert(parts.end(), second.begin(), second.end());
+  return tokenizer_.encode(prefix + continuation).ids == parts;
+}
+
 void TokenizerCheck::refuse(const std::string& problem) const {
   throw DataError(task_, "", problem);
 }
 
-std::vector<TemplatePair> template_pairs(const TaskTemplate& task, const Tokenizer& tokenizer,
-                                         const PairSelection& selection) {
+DrawnPairs template_pairs(const TaskTemplate& task, const Tokenizer& tokenizer,
+                          const PairSelection& selection) {
   const TokenizerCheck words(tokenizer, task.name);
   const PairMaker make = task.maker(words);
   std::map<std::size_t, std::vector<TemplatePair>> by_length;  // tokens of a side; 0 for any
   std::set<TemplatePair> drawn;
-  std::uint64_t n_repeated_draw = 0;  // since the last new pair
-  for (std::uint64_t i = 0; n_repeated_draw < 1000 + 10 * drawn.size(); ++i) {
+  std::uint64_t n_left_out = 0;
+  std::uint64_t n_vain_draw = 0;  // since the last new pair
+  for (std::uint64_t i = 0; n_vain_draw < 1000 + 10 * (drawn.size() - n_left_out); ++i) {
     Draws draws(CounterRandom(selection.seed, i));
     TemplatePair pair = make(draws);
-    const bool is_new = drawn.insert(pair).second;
-    n_repeated_draw = is_new ? 0 : n_repeated_draw + 1;
-    if (!is_new) continue;
+    ++n_vain_draw;
+    if (!drawn.insert(pair).second) continue;
+    if (!words.keeps_tokens(pair.prefix, pair.good) || !words.keeps_tokens(pair.prefix, pair.bad)) {
+      ++n_left_out;
+      continue;
+    }
+    n_vain_draw = 0;
     std::size_t length = 0;
     if (selection.one_length) {
       length = words.n_token(pair.prefix + pair.good);
@@ -70,14 +83,20 @@ std::vector<TemplatePair> template_pairs(const TaskTemplate& task, const Tokeniz
     }
     std::vector<TemplatePair>& pairs = by_length[length];
     pairs.push_back(std::move(pair));
-    if (pairs.size() == selection.n_pair) return pairs;
+    if (pairs.size() == selection.n_pair) return {pairs, n_left_out};
   }
   std::size_t most = 0;
   for (const auto& [length, pairs] : by_length) most = std::max(most, pairs.size());
   throw OptionError("--pairs", "expected at most about " + std::to_string(most) +
                                    ", the different pairs of " + task.name +
                                    (selection.one_length ? " of one length" : "") +
-                                   " with this tokenizer, got " + std::to_string(selection.n_pair));
+                                   " with this tokenizer, got " + std::to_string(selection.n_pair) +
+                                   (n_left_out == 0 ? "" : "; " + left_out_text(n_left_out)));
+}
+
+std::string left_out_text(std::uint64_t n_pair) {
+  return count_text(n_pair, "pair") +
+         " left out: the tokenizer reads prefix and continuation together as other tokens";
 }
 
 std::string json_line(const TaskTemplate& task, const TemplatePair& pair) {

@@ -51,6 +51,8 @@ class TokenizerCheck {
   std::size_t n_token(const std::string& text) const {
     return tokenizer_.encode(text, /*continues=*/true).ids.size();
   }
+  /// Whether the tokens of prefix and continuation are those of the text that they make.
+  bool keeps_tokens(const std::string& prefix, const std::string& continuation) const;
   /// @throws DataError  `greater_than: expected …, got …`.
   [[noreturn]] void refuse(const std::string& problem) const;
 
@@ -84,12 +86,22 @@ struct PairSelection {
   bool one_length = false;  ///< all sides of all pairs have the same number of tokens
 };
 
+/// Pairs of a template.
+struct DrawnPairs {
+  std::vector<TemplatePair> pairs;
+  std::uint64_t n_left_out = 0;  ///< whose joined text has other tokens than their parts
+};
+
 /// Different pairs in random order. Pairs of one length have the length that is first found often
-/// enough.
+/// enough. TaskFiles reads prefix and continuation apart: pairs are left out of which a side, read
+/// as one text, has other tokens.
 /// @throws DataError if the tokenizer has too few of the words.
 /// @throws OptionError if 1,000 draws, and ten more for each pair found, give no new one.
-std::vector<TemplatePair> template_pairs(const TaskTemplate& task, const Tokenizer& tokenizer,
-                                         const PairSelection& selection);
+DrawnPairs template_pairs(const TaskTemplate& task, const Tokenizer& tokenizer,
+                          const PairSelection& selection);
+
+/// `3 pairs left out: …`, of DrawnPairs::n_left_out.
+std::string left_out_text(std::uint64_t n_pair);
 
 /// One pair as TaskFiles reads it, without the line's end.
 std::string json_line(const TaskTemplate& task, const TemplatePair& pair);

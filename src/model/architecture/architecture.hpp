@@ -15,12 +15,14 @@ namespace headscope {
 
 class JsonFields;
 
+/// A member of a config that a field may hold.
+using ConfigMember = std::variant<Index ModelConfig::*, double ModelConfig::*, bool ModelConfig::*,
+                                  Activation ModelConfig::*, double Rotary::*>;
+
 /// A field of a config: Hugging Face's name and the member that holds it.
 struct ConfigField {
   std::string_view name;
-  std::variant<Index ModelConfig::*, double ModelConfig::*, bool ModelConfig::*,
-               Activation ModelConfig::*, double Rotary::*>
-      member;
+  ConfigMember member;
   bool required = false;
 };
 

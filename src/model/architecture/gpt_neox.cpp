@@ -62,7 +62,8 @@ const Architecture& gpt_neox() {
             complete,
             &Model::ln_f_gain},
            {"gpt_neox.final_layer_norm.bias", {d_model}, {layer_norm}, complete, &Model::ln_f_bias},
-           {"embed_out.weight", {d_vocab, d_model}, {lm_head}, optional, &Model::W_U}}),
+           {"embed_out.weight", {d_vocab, d_model}, {lm_head}, optional, &Model::W_U},
+           {"embed_out.bias", {d_vocab}, {lm_head}, optional, &Model::b_U}}),
       .buffers = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
   };
   return architecture;

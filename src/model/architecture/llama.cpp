@@ -58,7 +58,8 @@ const Architecture& llama() {
            {"mlp.down_proj.weight", {d_model, d_mlp}, {mlp}, complete, &L::W_out},
            {"mlp.down_proj.bias", {d_model}, {mlp}, complete, &L::b_out, &C::mlp_bias},
            {"model.norm.weight", {d_model}, {layer_norm}, complete, &Model::ln_f_gain},
-           {"lm_head.weight", {d_vocab, d_model}, {lm_head}, optional, &Model::W_U}}),
+           {"lm_head.weight", {d_vocab, d_model}, {lm_head}, optional, &Model::W_U},
+           {"lm_head.bias", {d_vocab}, {lm_head}, optional, &Model::b_U}}),
       .buffers = {".rotary_emb.inv_freq"},
   };
   return architecture;

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/number_text.hpp"
 #include "model/architecture/architecture.hpp"
 #include "model/json_fields.hpp"
 
@@ -13,8 +14,13 @@ void read_rotary(const JsonFields& config, Rotary& rotary) {
     if (!parameters->has(kind)) continue;
     throw config.wrong(name, "the same parameters for all layers", kind);
   }
+  const auto positive = [&](const char* field, double value) {
+    if (value > 0) return value;
+    throw DataError(config.file(), std::string(name) + "." + field,
+                    "expected a positive number, got " + number_text(value, 0));
+  };
   const auto read = [&](const char* field, double& value) {
-    value = parameters->real(field).value_or(value);
+    if (const auto given = parameters->real(field)) value = positive(field, *given);
   };
   read("rope_theta", rotary.theta);
   read("partial_rotary_factor", rotary.share);
@@ -31,13 +37,18 @@ void read_rotary(const JsonFields& config, Rotary& rotary) {
       throw DataError(config.file(), std::string(name) + "." + field,
                       "expected a number, since rope_type is " + type + ", got none");
     }
-    value = *given;
+    value = positive(field, *given);
   };
   require("factor", rotary.factor);
   if (type == "linear") return;
   require("low_freq_factor", rotary.low_frequency_factor);
   require("high_freq_factor", rotary.high_frequency_factor);
   require("original_max_position_embeddings", rotary.original_n_ctx);
+  if (rotary.low_frequency_factor < rotary.high_frequency_factor) return;
+  throw DataError(
+      config.file(), std::string(name) + ".low_freq_factor",
+      "expected less than high_freq_factor = " + number_text(rotary.high_frequency_factor, 0) +
+          ", got " + number_text(rotary.low_frequency_factor, 0));
 }
 
 std::string rotary_scaling_text(const Rotary& rotary) {

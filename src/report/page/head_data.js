@@ -45,11 +45,11 @@ function scoreTitle(score) {
   return score.label ? `${spaced(score.name)}, ${spaced(score.label)}` : spaced(score.name);
 }
 
-// Rank of a head among all heads that have the score; the largest value is 1.
+// Rank of a head among the model's heads that have the score; the largest value is 1.
 function rankText(score, headIndex) {
   const value = score.values[headIndex];
-  if (value === null) return "–";
-  const present = score.values.filter((other) => other !== null);
+  if (value === null || headData.removed[headIndex]) return "–";
+  const present = score.values.filter((other, at) => other !== null && !headData.removed[at]);
   return `${1 + present.filter((other) => other > value).length} of ${present.length}`;
 }
 

@@ -68,10 +68,10 @@ const headMap = {
   },
 };
 
-// `type` is an index, or -1 for heads of no type.
+// `type` is an index, or -1 for heads of no type; removed heads are neither.
 function hasType(headIndex, type) {
   const held = headData.types.flags[headIndex];
-  return type < 0 ? held.length === 0 : held.includes(type);
+  return type < 0 ? held.length === 0 && !headData.removed[headIndex] : held.includes(type);
 }
 
 function nameCell(cell, headIndex, meaning) {
@@ -109,7 +109,7 @@ function paintTypes(cell, headIndex) {
     const hatched = unexplained(names.indexOf(name)) ? ", not shown to explain its effect" : "";
     return spaced(name) + (about || hatched ? ` (${about ?? ""}${about ? hatched : hatched.slice(2)})` : "");
   };
-  nameCell(cell, headIndex, held.map((type) => meaning(names[type])).join(", ") || "no type");
+  nameCell(cell, headIndex, held.map((type) => meaning(names[type])).join(", ") || (headData.removed[headIndex] ? "removed" : "no type"));
 }
 
 // A button for each kind that some head is of; a kind is a mark, a name and whether a head is of it.
