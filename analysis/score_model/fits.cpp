@@ -208,17 +208,6 @@ class LaneFits {
   LogitProblem even_, odd_;
 };
 
-/// ScoreFits::holds. Features with a number for each pair hold.
-std::vector<bool> features_that_hold(const FitSample& sample, const FeatureList& features) {
-  std::vector<bool> holds(features.size(), false);
-  holds[features.place_of("sink")] = holds[features.lexical()] = true;
-  for (std::size_t i = 0; i < n_numeric_feature; ++i) {
-    holds[features.numeric(static_cast<NumericFeature>(i))] = true;
-  }
-  for (const std::uint16_t mark : sample.marks) holds[mark] = true;
-  return holds;
-}
-
 void add_uniform(const ScoreHalf& odd, ScoreFits& fits) {
   const std::size_t n_layer = fits.uniform.shape[1], n_head = fits.uniform.shape[2];
   for (std::size_t block = 0; block < n_document_block; ++block) {
@@ -260,7 +249,6 @@ ScoreFits fit_scores(const Model& model, std::optional<TokenId> first, const Sco
   fits.divergence.assign(n_score_step + fits.families.size(), Array(by_head, arma::datum::nan));
   fits.divergence_beyond = fits.divergence;
   fits.uniform = fits.uniform_beyond = fits.weight = Array(by_head);
-  fits.holds = features_that_hold(data.even.sample, data.features);
   if (data.even.sample.queries.empty()) return fits;
   add_uniform(data.odd, fits);
 

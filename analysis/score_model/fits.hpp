@@ -55,8 +55,6 @@ struct ScoreFits {
   /// layer, head, feature: theta times the feature's mean under the attention less its mean under
   /// uniform attention; of the step full, even documents.
   Array pull;
-  /// By feature: whether it is other than 0 at some sampled query of even documents and a key.
-  std::vector<bool> holds;
   double largest_gradient = 0;  ///< of all fits
   // By model (the steps, then model_without each family), block x layer x head: sums of KL over
   // the sampled queries of odd documents, nats.

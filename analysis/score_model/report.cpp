@@ -64,6 +64,20 @@ std::string explained_sentence(const ResultsGroup& group) {
          percent(full) + ".";
 }
 
+/// Names the features whose coefficients are 0 for all heads; empty if there is none.
+std::string idle_features_line(const ResultsGroup& group) {
+  if (!group.has("coefficient")) return "";
+  const std::vector<std::string>& features = group.labels("feature");
+  const Array& coefficient = group.values("coefficient");
+  const std::vector<std::size_t> idle = numbers_where(features.size(), [&](std::size_t feature) {
+    return std::ranges::all_of(coefficient.part(feature).values,
+                               [](double value) { return value == 0; });
+  });
+  if (idle.empty()) return "";
+  return "Hold at no sampled query and key, so that their coefficients are 0: " +
+         joined(idle, ", ", [&](std::size_t feature) { return features[feature]; }) + ".";
+}
+
 /// Heads with an effect of which a model of the step keeps at least half; and those with a value.
 struct KeptHalf {
   std::size_t n_half = 0, n_head = 0;
@@ -161,6 +175,7 @@ Description score_description(const Results& results) {
   description.add("Effects explained", effects_line(group));
   description.add("Effects of which features keep less than half", unexplained_line(group));
   description.add("Many heads at once", joint_line(group));
+  description.add("Features that hold nowhere", idle_features_line(group));
   return description;
 }
 

@@ -139,15 +139,10 @@ ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, Index d
     family_of.emplace_back(feature_family_name(data.features.family(f)));
   }
   group.add(variables["feature_family"], std::move(family_of));
-  const auto where_it_holds = [&](Array values) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!fits.holds[i % n_feature]) values.values[i] = arma::datum::nan;
-    }
-    return feature_first(values, n_feature);
-  };
+  const Array full = fits.theta.part(static_cast<std::size_t>(ScoreStep::full));
   group.add(variables["coefficient"].with("queries", grouped(n_fitted)),
-            where_it_holds(fits.theta.part(static_cast<std::size_t>(ScoreStep::full))));
-  group.add(variables["coefficient_se"], where_it_holds(fits.se));
+            feature_first(full, n_feature));
+  group.add(variables["coefficient_se"], feature_first(fits.se, n_feature));
   group.add(variables["coefficient_pull"], feature_first(fits.pull, n_feature));
 
   const Deviances deviances(data, fits);

@@ -32,12 +32,11 @@ const VariableTable& score_variables() {
       {"coefficient", "feature layer head", "logits",
        "What one unit of the feature adds to the head's attention score, in the model with all "
        "features: modelled attention = softmax over keys of the sum of coefficient * feature; "
-       "fitted to {queries} sampled queries of even-numbered documents; no value if the feature is "
-       "0 at all of these queries and their keys",
+       "fitted to {queries} sampled queries of even-numbered documents; 0 if the feature is 0 at "
+       "all of these queries and their keys",
        logit_source},
       {"coefficient_se", "feature layer head", "logits",
-       "Standard error of coefficient: sandwich estimate, clustered by blocks of documents; no "
-       "value where coefficient has none",
+       "Standard error of coefficient: sandwich estimate, clustered by blocks of documents",
        "White 1982, sandwich estimate"},
       {"coefficient_pull", "feature layer head", "nats",
        "coefficient * (mean of the feature under the head's attention - its mean under uniform "

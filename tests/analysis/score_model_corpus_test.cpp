@@ -6,8 +6,10 @@
 #include "files/hdf5_file.hpp"
 #include "headscope/model.hpp"
 #include "headscope/random.hpp"
+#include "headscope/results.hpp"
 #include "score_model/effects.hpp"
 #include "score_model/score_model.hpp"
+#include "score_model/score_results.hpp"
 #include "support/passes.hpp"
 #include "support/planted.hpp"
 #include "support/subprocess.hpp"
@@ -190,7 +192,7 @@ TEST_F(PlantedScores, TheMeanOutputIsThatOfAllTokensHoweverFewQueriesAreSampled)
   EXPECT_EQ(increase(3), increase(48));
 }
 
-TEST_F(PlantedScores, AFeatureThatHoldsNowhereHasNoCoefficient) {
+TEST_F(PlantedScores, AFeatureThatHoldsNowhereIsNamed) {
   const test::TemporaryDirectory folder;
   test::write_file(folder.file("features.jsonl"),
                    "{\"name\": \"never\", \"key\": {\"form\": \"^Zanzibar$\"}}\n"
@@ -198,15 +200,21 @@ TEST_F(PlantedScores, AFeatureThatHoldsNowhereHasNoCoefficient) {
   settings_.options<ScoreModelOptions>() = {
       .n_query = 60, .n_effect = 1, .features = folder.file("features.jsonl")};
   const ResultsGroup group = make().results_of_all().front();
-  for (const char* const variable : {"coefficient", "coefficient_se"}) {
-    const auto value = [&](const char* feature) {
-      return group.values(variable)(*group.dimension("feature").place_of(feature), Index{0},
-                                    Index{0});
-    };
-    EXPECT_TRUE(std::isnan(value("user_never"))) << variable;
-    EXPECT_TRUE(std::isfinite(value("user_noun"))) << variable;
+  const Array& coefficient = group.values("coefficient");
+  const auto feature = [&](const char* name) {
+    return coefficient.part(*group.dimension("feature").place_of(name)).values;
+  };
+  EXPECT_THAT(feature("user_never"), testing::Each(0));
+  EXPECT_THAT(feature("user_noun"), testing::Contains(testing::Ne(0)));
+  Results results;
+  results.groups.push_back(group);
+  std::string idle;
+  for (const Finding& finding : score_presentation().describe(results).findings) {
+    if (finding.about == "Features that hold nowhere") idle = finding.text;
   }
-  EXPECT_TRUE(std::isfinite(group.values("joint_loss")(Index{0}, Index{4})));
+  EXPECT_THAT(idle, testing::StartsWith("Hold at no sampled query and key"));
+  EXPECT_THAT(idle, testing::HasSubstr("user_never"));
+  EXPECT_THAT(idle, testing::Not(testing::HasSubstr("user_noun")));
 }
 
 TEST_F(PlantedScores, CutDocumentsHaveAsManyQueriesAsAskedFor) {

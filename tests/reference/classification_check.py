@@ -709,7 +709,8 @@ def main(results_path, model_path, corpus_path, tokenizer_folder="", n_tested="0
         (odd["coreference_pronoun"] >= pronoun_baseline + 0.10) & (coreference_q < 0.05),
         (found["semantic"] >= 0.2) & (z >= 5),
         found["duplicate_token"] >= 0.4, inductions >= 0.4, found["rare_token"] >= 0.5, found["sink"] >= 0.9,
-        (found["distance"] >= uniform + 0.25 * (furthest - uniform)) & (found["distance"] >= 1.25 * found["distance_even"])
+        # The interval of distance - distance_even, which these heads are far from, is not computed here.
+        (found["distance"] >= uniform + 0.25 * (furthest - uniform)) & (found["distance"] > found["distance_even"])
         & (distance_low > uniform) & attends] + [  # the effects themselves: effects_check.py
             (sign * group[name][()] >= 0.1) & (sign * (group[name][()] - group[name + "_null"][()]) > 0) & (group[name + "_q"][()] < 0.05)
             for sign, name in ((1, "copy_effect"), (-1, "suppression_effect"))] + [word_class_heads(halves, shape, group, attends)])

@@ -355,11 +355,9 @@ def main(results_path, model_path, corpus_path, n_document, n_query):
             beyond.append([1 - models[s][1] / from_uniform[1] if s in models else np.nan for s in steps])
             gain.append([(judged(lambda f: f != family)[1] - models["full"][1]) / from_uniform[1] for family in left_out])
     at = tuple(np.array(some).T)
-    # A feature that is 0 at all queries and keys of the fit has no coefficient.
-    holds = even.x.any((0, 1)) | (np.array(names) == "lexical")
-    compare("coefficient", np.where(holds[:, None, None], theta, np.nan), group["coefficient"][()], 1e-3)
+    compare("coefficient", theta, group["coefficient"][()], 1e-3)
     # Errors of the coefficients of 1e-3 at most, of some tens of features.
-    compare("coefficient_se", np.where(holds[:, None], np.array(se).T, np.nan), group["coefficient_se"][()][:, at[0], at[1]], 1e-3)
+    compare("coefficient_se", np.array(se).T, group["coefficient_se"][()][:, at[0], at[1]], 1e-3)
     compare("deviance_explained", np.array(deviance).T, group["deviance_explained"][()][:, at[0], at[1]], 1e-4)
     compare("deviance_explained_beyond_sink", np.array(beyond).T, group["deviance_explained_beyond_sink"][()][:, at[0], at[1]], 1e-4)
     compare("family_gain", np.array(gain).T, group["family_gain"][()][:, at[0], at[1]], 1e-4)

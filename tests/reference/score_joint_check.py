@@ -33,7 +33,7 @@ class Models:
     """The attention of every head by its model, [layer, head, query, key], of documents."""
 
     def __init__(self, documents, model, group):
-        self.theta = np.nan_to_num(group["coefficient"][()])  # none where a feature holds nowhere
+        self.theta = group["coefficient"][()]
         self.names = [name.decode() for name in group["feature"][()]]
         self.counts = collections.Counter(t for d in documents for t in d.tokens)
         centred = model["wte.weight"] - model["wte.weight"].mean(0)

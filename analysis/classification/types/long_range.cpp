@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <cmath>
 
 #include "classification/types/registry.hpp"
+#include "significance.hpp"
 
 namespace headscope {
 namespace {
@@ -11,42 +11,33 @@ double long_range_threshold(double uniform, double furthest) {
   return std::lerp(uniform, furthest, 0.25);
 }
 
-/// The larger of both: a head whose attention beyond the sink grows along the document looks
-/// further back than one with equal attention there, though both spread it evenly.
-ByHead larger_of(ByHead a, ByHead b) {
-  return [a = std::move(a), b = std::move(b)](Index head_index, Index w) {
-    return std::max(a(head_index, w), b(head_index, w));
-  };
-}
-
 TypeScores long_range_scores(const Measured& measured) {
-  const ByHead even = ratio_of(measured.sums, HeadScore::distance_even),
-               uniform = larger_of(baseline_of(measured.sums, Baseline::distance_uniform), even),
-               furthest =
-                   larger_of(baseline_of(measured.sums, Baseline::distance_furthest),
-                             [=](Index head_index, Index w) { return 2 * even(head_index, w); });
+  const ByHead uniform = baseline_of(measured.sums, Baseline::distance_uniform),
+               furthest = baseline_of(measured.sums, Baseline::distance_furthest),
+               even = ratio_of(measured.sums, HeadScore::distance_even);
   const auto distance = [](const WeightedSums& weighted) {
     return weighted.ratio(score_info(HeadScore::distance).name);
   };
   const std::vector<Estimate> distances = measured.sums.estimates(distance);
+  // A head whose attention beyond the sink grows along the document has a larger distance than
+  // distance_uniform, though it spreads this attention evenly.
   const std::vector<Estimate> beyond_even =
       measured.sums.estimates([&](const WeightedSums& weighted) -> arma::mat {
         return distance(weighted) - weighted.ratio(score_info(HeadScore::distance_even).name);
       });
-  return {
-      .score = ratio_of(measured.sums, HeadScore::distance),
-      .baseline = uniform,
-      .threshold =
-          [=](Index head_index, Index w) {
-            return long_range_threshold(uniform(head_index, w), furthest(head_index, w));
-          },
-      .ceiling = furthest,
-      .is_significant =
-          [=, corpus = baseline_of(measured.sums, Baseline::distance_uniform)](Index head_index) {
-            return distances[head_index].low > corpus(head_index, 0) &&
-                   beyond_even[head_index].low > 0;
-          },
-      .second_margin = attends_beyond_sink(measured.sums)};
+  return {.score = ratio_of(measured.sums, HeadScore::distance),
+          .baseline = uniform,
+          .threshold =
+              [=](Index head_index, Index w) {
+                return long_range_threshold(uniform(head_index, w), furthest(head_index, w));
+              },
+          .ceiling = furthest,
+          .is_significant =
+              [=](Index head_index) {
+                return distances[head_index].low > uniform(head_index, 0) &&
+                       is_measurable(beyond_even[head_index], even(head_index, 0));
+              },
+          .second_margin = attends_beyond_sink(measured.sums)};
 }
 
 std::string untested_distance(const Measured& measured, bool /*is_scored*/) {
