@@ -1,6 +1,7 @@
 #include "induction.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "headscope/analysis.hpp"
 #include "headscope/random.hpp"
@@ -52,7 +53,8 @@ TokenId induction_first_token(const Model& model, const Corpus* corpus) {
     const Piece first = corpus->piece(0);
     if (first.has_bos) return first.tokens.front();
   }
-  if (model.config.first_token) return static_cast<TokenId>(*model.config.first_token);
+  const std::optional<Index> stated = model.config.first_token;
+  if (stated && *stated < model.config.d_vocab) return static_cast<TokenId>(*stated);
   if (model.tokenizer_vocab && model.tokenizer_merges) {
     const Tokenizer tokenizer(*tokenizer_files_of(model));
     if (tokenizer.has_first_token()) return tokenizer.first_token();

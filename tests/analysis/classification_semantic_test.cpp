@@ -136,6 +136,14 @@ TEST(Induction, SequencesAreAsLongAsTheModelAllowsThoughTheCorpusHasShorterPiece
   EXPECT_EQ(induction_scores(model, 7, 1).values, scores.values);
 }
 
+TEST(Induction, BeginsWithTheConfigsFirstTokenWhereTheVocabularyHasIt) {
+  ModelConfig config = test::tiny_config();
+  config.first_token = config.d_vocab - 2;
+  EXPECT_EQ(induction_first_token(test::random_weights(config, 3), nullptr), config.d_vocab - 2);
+  config.first_token = config.d_vocab;
+  EXPECT_EQ(induction_first_token(test::random_weights(config, 3), nullptr), config.d_vocab - 1);
+}
+
 TEST(Induction, HasNoScoreWhereAHalfIsHardlyLongerThanTheOffsetsOfPositionalHeads) {
   ModelConfig config = test::tiny_config();
   config.n_ctx = 21;
