@@ -64,10 +64,9 @@ HeadType long_range_type() {
   return {
       .name = "long_range",
       .rule =
-          "distance >= distance_uniform + 0.25 x (distance_furthest - distance_uniform), distance "
-          ">= "
-          "1.25 x distance_even, its interval above distance_uniform and that of distance - "
-          "distance_even above 0, and sink <= 0.98",
+          "distance >= distance_uniform + 0.25 x (distance_furthest - distance_uniform), its "
+          "interval above distance_uniform and that of distance - distance_even above 0, and sink "
+          "<= 0.98",
       .sentence = "It attends further back than a head with uniform attention.",
       .scores = long_range_scores,
       .untested = untested_distance,
