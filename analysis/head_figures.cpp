@@ -104,6 +104,11 @@ PairMap pair_map(std::vector<HeatmapPanel> panels, std::size_t n_head, const Nam
   return pairs;
 }
 
+Estimate drawn_share(Estimate share) {
+  share.value = std::clamp(share.value, lowest_share, highest_share);
+  return within(std::move(share), lowest_share, highest_share);
+}
+
 std::vector<std::string> furthest_names(const std::vector<double>& values, std::size_t n_head,
                                         std::size_t most) {
   std::vector<double> sizes(values.size());

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "headscope/estimate.hpp"
 #include "headscope/figure.hpp"
 
 /// Shared by the figures of several analyses.
@@ -30,6 +31,10 @@ struct NamedPairs {
 
 /// @param panels  head_index x head_index; NaN: no value.
 PairMap pair_map(std::vector<HeatmapPanel> panels, std::size_t n_head, const NamedPairs& naming);
+
+/// Shares of a head's effect beyond these ends are drawn at the ends.
+inline constexpr double lowest_share = -1, highest_share = 1.2;
+Estimate drawn_share(Estimate share);
 
 /// By head, its name if its value is among the `most` largest by size and not 0; else empty.
 std::vector<std::string> furthest_names(const std::vector<double>& values, std::size_t n_head,

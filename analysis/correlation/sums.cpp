@@ -176,14 +176,15 @@ arma::mat linear_cka(const arma::vec& sum, const arma::mat& product, double n_to
   };
   // Outputs that vary by no more than float32 rounds them are constant.
   constexpr double rounding = 1e-12;
-  const auto is_constant = [&](Index head) {
-    return trace(centred, head) <= rounding * trace(product, head);
-  };
+  std::vector<bool> is_constant;
+  for (Index head = 0; head < n_head; ++head) {
+    is_constant.push_back(trace(centred, head) <= rounding * trace(product, head));
+  }
   for (Index i = 0; i < n_head; ++i) {
     for (Index j = 0; j < n_head; ++j) {
       const auto block =
           centred.submat(i * d_head, j * d_head, (i + 1) * d_head - 1, (j + 1) * d_head - 1);
-      squares(i, j) = is_constant(i) || is_constant(j) ? 0 : arma::accu(arma::square(block));
+      squares(i, j) = is_constant[i] || is_constant[j] ? 0 : arma::accu(arma::square(block));
     }
   }
   return cosines(squares);

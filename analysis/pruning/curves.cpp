@@ -61,8 +61,9 @@ constexpr std::array<double, 2> tolerances{0.01, 0.05};
 
 void add_prunable_share(const DocumentRows& rows, const ModelConfig& config,
                         const AnalysisSettings& settings, ResultsGroup& group) {
+  const Index n_head = config.heads_left().size();
   const auto share_of = [&](const Array& means, std::size_t order, std::size_t tolerance) {
-    return prunable_share(means, order, tolerances[tolerance], config.heads_left().size());
+    return prunable_share(means, order, tolerances[tolerance], n_head);
   };
   // Of ablation and importance the order under which more heads can go on even documents.
   const Array even = curve_means(rows, every_document_once(rows), false);

@@ -114,18 +114,13 @@ Figure effect_figure(const ResultsGroup& group) {
   for (const std::size_t head : heads) {
     rows.push_back(head_text(head, n_head) + "  " + number_text(increase.values[head], 2));
   }
-  static constexpr double lowest = -1, highest = 1.2;
-  const auto drawn = [](double share) {
-    return std::isnan(share) ? share : std::clamp(share, lowest, highest);
-  };
   std::vector<Series> series;
   const auto add = [&](const std::string& label, std::size_t colour, const auto& estimate_of) {
     series.push_back(Series::points(label, colour));
     for (std::size_t row = 0; row < heads.size(); ++row) {
       const Estimate estimate = estimate_of(heads[row]);
       if (std::isnan(estimate.value)) continue;
-      series.back().add(static_cast<double>(row),
-                        {drawn(estimate.value), drawn(estimate.low), drawn(estimate.high)});
+      series.back().add(static_cast<double>(row), drawn_share(estimate));
     }
     series.back().shift = 0.12 * static_cast<double>(series.size()) - 0.36;
     series.back().drop_partial_intervals();
@@ -142,8 +137,8 @@ Figure effect_figure(const ResultsGroup& group) {
   Chart chart =
       rows_chart("head, effect on the loss (nats)", "share of the head's effect that stays",
                  std::move(rows), std::move(series));
-  chart.y_low = lowest - 0.05;
-  chart.y_high = highest + 0.05;
+  chart.y_low = lowest_share - 0.05;
+  chart.y_high = highest_share + 0.05;
   return {.name = "scores_effect",
           .group = group.name,
           .title = "Does the model of its attention keep what the head does?",

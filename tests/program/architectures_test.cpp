@@ -73,13 +73,18 @@ std::vector<test::NamedConfig> unlike_gpt2() {
 INSTANTIATE_TEST_SUITE_P(Models, RunOfArchitecture, testing::ValuesIn(unlike_gpt2()),
                          test::name_of_config);
 
-TEST(RunWithoutTokenizer, NamesTokensByTheirIdsAndSaysWhatIsLeftOut) {
-  const TemporaryDirectory folder;
+/// Of 30 random tokens below 53.
+void write_six_documents(const std::string& path) {
   std::vector<TokenIds> documents;
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     documents.push_back(test::Normal(seed).tokens(30, 53));
   }
-  test::write_token_corpus(folder.file("tokens.h5"), documents);
+  test::write_token_corpus(path, documents);
+}
+
+TEST(RunWithoutTokenizer, NamesTokensByTheirIdsAndSaysWhatIsLeftOut) {
+  const TemporaryDirectory folder;
+  write_six_documents(folder.file("tokens.h5"));
   const Finished finished =
       run_headscope({"run", "--model", test::data_path("architectures/pythia"), "--no-bos",
                      "--corpus", folder.file("tokens.h5"), "--analyses", "classification,attention",
@@ -93,11 +98,7 @@ TEST(RunWithoutTokenizer, NamesTokensByTheirIdsAndSaysWhatIsLeftOut) {
 
 TEST(RunOfShortPieces, LeavesInductionOfRotaryModelsAsItIs) {
   const TemporaryDirectory folder;
-  std::vector<TokenIds> documents;
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
-    documents.push_back(test::Normal(seed).tokens(30, 53));
-  }
-  test::write_token_corpus(folder.file("tokens.h5"), documents);
+  write_six_documents(folder.file("tokens.h5"));
   const auto results_with = [&](const std::string& context) {
     const Finished finished = test::run_headscope_without_gnuplot(
         {"run", "--model", test::data_path("architectures/llama"), "--no-bos", "--corpus",

@@ -4,20 +4,13 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "classification/explained/explained.hpp"
+#include "head_figures.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
 namespace {
 
 constexpr std::size_t most_labels_drawn = 40;
-constexpr double lowest_share = -1, highest_share = 1.2;
-
-void add_share(double row, const Estimate& share, Series& series) {
-  const auto drawn = [](double value) {
-    return std::isnan(value) ? value : std::clamp(value, lowest_share, highest_share);
-  };
-  series.add(row, {drawn(share.value), drawn(share.low), drawn(share.high)});
-}
 
 }  // namespace
 
@@ -46,8 +39,9 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
   for (const std::size_t i : order) {
     const std::size_t head_index = i % n_head_total;
     const double row = static_cast<double>(rows.size());
-    add_share(row, share.estimate(i), verdict(i) == explained ? of_explained : of_unexplained);
-    add_share(row, control.estimate(i), controls);
+    (verdict(i) == explained ? of_explained : of_unexplained)
+        .add(row, drawn_share(share.estimate(i)));
+    controls.add(row, drawn_share(control.estimate(i)));
     if (is_mostly_control(group, i)) {
       same.push_back(head_text(head_index, increase.shape[1]) + " (" +
                      percent(group.values("explained_control_overlap").values[i]) + ")");
