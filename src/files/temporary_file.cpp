@@ -46,13 +46,16 @@ class DescriptorStream : public std::istream {
   DescriptorBuffer buffer_;
 };
 
+/// std::filesystem::temp_directory_path, but an empty variable is as one that is not set.
 std::filesystem::path temporary_folder() {
-  std::error_code failed;
-  std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
-  if (!failed) return folder;
-  const char* const set = std::getenv("TMPDIR");
-  throw DataError(set == nullptr ? "/tmp" : set, "",
-                  "expected a folder for temporary files (TMPDIR), got none");
+  std::string folder = "/tmp";
+  for (const char* const name : {"TEMPDIR", "TEMP", "TMP", "TMPDIR"}) {
+    const char* const set = std::getenv(name);
+    if (set != nullptr && *set != '\0') folder = set;
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(folder, ignored)) return folder;
+  throw DataError(folder, "", "expected a folder for temporary files (TMPDIR), got none");
 }
 
 }  // namespace

@@ -117,22 +117,51 @@ bool begins_as_utf16(std::string_view text) {
   return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
 }
 
-/// Whether lines end with CR alone: there is a CR, and no LF.
-bool ends_lines_with_cr(std::istream& text, const std::string& path) {
+enum class LineEnd { lf, cr_lf, cr };
+
+/// How the first line of a text ends; CR alone is a line end where there is no LF.
+LineEnd first_line_end(std::istream& text, const std::string& path) {
   bool any_cr = false, first = true;
+  char before = '\0';
   TextCheck check(path);
   std::array<char, std::size_t{1} << 16> block;
   while (text.read(block.data(), block.size()) || text.gcount() > 0) {
     const std::string_view bytes(block.data(), static_cast<std::size_t>(text.gcount()));
-    if (bytes.find('\n') != std::string_view::npos || (first && begins_as_utf16(bytes))) {
-      return false;
-    }
+    if (first && begins_as_utf16(bytes)) return LineEnd::lf;
     first = false;
+    const std::size_t line_feed = bytes.find('\n');
+    if (line_feed != std::string_view::npos) {
+      if (line_feed > 0) before = bytes[line_feed - 1];
+      return before == '\r' ? LineEnd::cr_lf : LineEnd::lf;
+    }
+    before = bytes.back();
     check.add(bytes);
     any_cr = any_cr || bytes.find('\r') != std::string_view::npos;
   }
   check_was_read(text, path);
-  return any_cr;
+  return any_cr ? LineEnd::cr : LineEnd::lf;
+}
+
+/// Writes a text whose lines end with CR LF or CR with LF for them.
+std::unique_ptr<TemporaryFile> with_line_feeds(std::istream& text, const std::string& path,
+                                               LineEnd end) {
+  auto file = std::make_unique<TemporaryFile>();
+  file->unlink();
+  bool after_cr = false;  // the last block ended with a CR that an LF may follow
+  read_blocks(text, path, [&](std::string_view block) {
+    std::string lines = after_cr ? "\r" : "";
+    lines += block;
+    after_cr = end == LineEnd::cr_lf && lines.ends_with('\r');
+    if (after_cr) lines.pop_back();
+    if (end == LineEnd::cr) {
+      std::ranges::replace(lines, '\r', '\n');
+    } else {
+      replace_all(lines, "\r\n", "\n");
+    }
+    file->append(lines);
+  });
+  if (after_cr) file->append("\r");
+  return file;
 }
 
 }  // namespace
@@ -162,16 +191,8 @@ TextFile::TextFile(const std::string& path, const std::string& encoding) : path_
       converted_->append(text);
     }
   }
-  if (ends_lines_with_cr(*open(), path)) {
-    auto with_lf = std::make_unique<TemporaryFile>();
-    with_lf->unlink();
-    read_blocks(*open(), path, [&](std::string_view block) {
-      std::string lines(block);
-      std::ranges::replace(lines, '\r', '\n');
-      with_lf->append(lines);
-    });
-    converted_ = std::move(with_lf);
-  }
+  const LineEnd end = first_line_end(*open(), path);
+  if (end != LineEnd::lf) converted_ = with_line_feeds(*open(), path, end);
 }
 
 std::unique_ptr<std::istream> TextFile::open(std::uint64_t offset) const {

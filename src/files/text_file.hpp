@@ -9,9 +9,9 @@
 
 namespace headscope {
 
-/// A text file as UTF-8, with line ends LF or CR LF, whatever it was: compressed by gzip, in
-/// another encoding, with line ends CR alone. What differs from the file is kept in a temporary
-/// file.
+/// A text file as UTF-8 with line ends LF, whatever it was: compressed by gzip, in another
+/// encoding, with line ends CR LF (where the first line has it) or CR alone. What differs from the
+/// file is kept in a temporary file.
 class TextFile {
  public:
   /// @param encoding  of the file, as iconv names it: `utf-8`, `latin1`, `utf-16`. UTF-8 is not

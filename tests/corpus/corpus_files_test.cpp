@@ -272,6 +272,20 @@ TEST_F(CorpusFiles, LinesMayEndWithCrAlone) {
   EXPECT_THAT(texts(open(write("c.conllu", treebank))), ElementsAre("Heads look"));
 }
 
+TEST_F(CorpusFiles, LinesThatEndWithCrLfAreThoseThatEndWithLf) {
+  const std::string path = write("a.txt", "One,\r\ntwo\rtwo.\r\n\r\nThree.\r\n\r");
+  EXPECT_THAT(texts(open(path)), ElementsAre("One,\ntwo\rtwo.", "Three."));
+  EXPECT_EQ(open(path).piece(1).id, "a.txt:4");
+  // CR and LF on both sides of the blocks in which a file is read.
+  std::string text = "First.\n", windows = "First.\r\n";
+  for (const std::size_t block : {std::size_t{1} << 16, std::size_t{1} << 20}) {
+    const std::string words(block - 1 - windows.size(), 'x');
+    text += words + "\n";
+    windows += words + "\r\n";
+  }
+  EXPECT_EQ(texts(open(write("b.txt", windows))), texts(open(write("c.txt", text))));
+}
+
 TEST_F(CorpusFiles, GitLfsPointersAreCalledThat) {
   EXPECT_EQ(error(write("a.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n")),
             "a.txt: expected the file itself, got a Git LFS pointer to it; `git lfs pull` "
