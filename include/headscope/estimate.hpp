@@ -86,8 +86,8 @@ struct Replicates {
 /// widen it. The statistic's values on the first n_kept_resample draws serve to compare runs.
 /// There is no interval if the statistic without some unit is NaN. If over a twentieth of the
 /// resamples miss the few units that matter (the one pair that a model gets wrong), t is infinite
-/// and the interval is the bootstrap_estimate (headscope/resampling.hpp) of those draws, which is
-/// also for statistics that jump, such as counts of heads.
+/// or of no use (above 10). Then the interval is the bootstrap_estimate (headscope/resampling.hpp)
+/// of those draws, which is also for statistics that jump, such as counts of heads.
 /// Source: Tukey 1958; Hall 1988, "On Symmetric Bootstrap Confidence Intervals".
 class Bootstrap {
  public:

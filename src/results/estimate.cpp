@@ -71,7 +71,13 @@ std::vector<BootstrapCounts> part_counts(std::size_t n, std::size_t n_resample,
   return counts;
 }
 
-/// t * se of the symmetric studentised interval; infinite or NaN where there is none.
+/// The largest t of a studentised interval. In simulations of 24 to 128 lognormal parts, or parts
+/// with outliers, a larger t widens the interval many times and adds less than a hundredth to its
+/// coverage.
+constexpr double largest_t = 10;
+
+/// t * se of the symmetric studentised interval; infinite where t exceeds largest_t, because a few
+/// parts alone decide the value; NaN where there is none.
 /// @param left_out  the statistic without each part.
 /// @param counts    resamples of the parts.
 double studentised_half_width(double value, const std::vector<double>& left_out,
@@ -109,6 +115,7 @@ double studentised_half_width(double value, const std::vector<double>& left_out,
   }
   std::ranges::sort(sizes);
   const double t = quantile(sizes, 1 - 2 * lower_tail);
+  if (t > largest_t) return std::numeric_limits<double>::infinity();
   return t * std::sqrt(squares / (n * (n - 1)));
 }
 

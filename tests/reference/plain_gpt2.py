@@ -87,7 +87,7 @@ def document_weights(n_document, n_resample, seed):
 
 def studentised_half_width(value, left_out, n_resample, seed):
     """t * se of the symmetric studentised interval (Hall 1988): se by the jackknife, t from resamples of its pseudo-values.
-    `left_out` is the statistic without each document; NaN where there is no interval."""
+    `left_out` is the statistic without each document; NaN where there is no interval, or t is above 10."""
     n = len(left_out)
     away = (n - 1) * (value - np.asarray(left_out, float))
     away = away - away.mean()
@@ -100,7 +100,7 @@ def studentised_half_width(value, left_out, n_resample, seed):
         with np.errstate(divide="ignore"):
             sizes.append(abs(drawn.mean()) / (drawn.std() / math.sqrt(n - 1)) if np.ptp(drawn) > 1e-9 * abs(drawn).max() else np.inf)
     t = np.quantile(sizes, 0.95) if np.sort(sizes)[math.ceil(0.95 * (len(sizes) - 1))] < np.inf else np.nan
-    return t * math.sqrt((away**2).sum() / (n * (n - 1)))
+    return (t if t <= 10 else np.nan) * math.sqrt((away**2).sum() / (n * (n - 1)))
 
 
 def without_each(n_document):

@@ -316,6 +316,18 @@ TEST(Bootstrap, AValueThatASingleUnitDecidesHasTheIntervalOfItsDraws) {
   EXPECT_GT(estimates[1].high, 0.3);
 }
 
+TEST(Bootstrap, AnOutlierDoesNotWidenTheIntervalBeyondUse) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < 24; ++i) values.push_back(1.3 + 0.01 * static_cast<double>(i % 7));
+  values[5] = 7;
+  const Estimate mean = Bootstrap(24, 400, 1).estimates([&](const BootstrapCounts& weights) {
+    return std::vector<double>{mean_of(values, weights)};
+  })[0];
+  // Resamples without the outlier vary so little that t is above 40.
+  EXPECT_GT(mean.low, 1.3);
+  EXPECT_LT(mean.high, 3);
+}
+
 TEST(Bootstrap, PartsOfManyUnitsAreBlocks) {
   constexpr std::size_t n = 3 * n_document_block;
   const Bootstrap bootstrap(n, 50, 1);
