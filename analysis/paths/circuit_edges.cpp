@@ -35,6 +35,11 @@ std::string edge_text(const std::string& node, const std::string& port) {
   return to + (kind == 'q' ? " by queries" : kind == 'k' ? " by keys" : " by values");
 }
 
+bool has_edges(const ResultsGroup& group, std::size_t task, std::size_t node) {
+  return !std::isnan(
+      group.values("edge_integrated")(task, node, group.dimension("port").index_of("logits")));
+}
+
 bool is_between_heads(const ResultsGroup& group, const CircuitEdge& edge) {
   return group.labels("node")[edge.node].starts_with('L') &&
          group.labels("port")[edge.port].find('.') != std::string::npos;

@@ -25,11 +25,12 @@ constexpr std::size_t most_placed_heads = 64;
 class GraphLayout {
  public:
   /// @param edges  of the circuit.
-  GraphLayout(const ResultsGroup& group, std::span<const CircuitEdge> edges)
+  GraphLayout(const ResultsGroup& group, std::size_t task, std::span<const CircuitEdge> edges)
       : nodes_(group.dimension("node")), ports_(group.labels("port")) {
-    for (const std::string& node : nodes_.text) {
-      n_head_ += node.starts_with("L0H") ? 1 : 0;
-      n_layer_ += node.starts_with("MLP") ? 1 : 0;
+    for (std::size_t node = 0; node < n_node(); ++node) {
+      n_head_ += nodes_.text[node].starts_with("L0H") ? 1 : 0;
+      n_layer_ += nodes_.text[node].starts_with("MLP") ? 1 : 0;
+      is_removed_.push_back(!has_edges(group, task, node));
     }
     rows_.resize(n_layer_);
     for (const CircuitEdge& edge : edges) {
@@ -77,14 +78,15 @@ class GraphLayout {
     }
     return labels;
   }
-  /// The nodes that read by a port: several heads where they share keys and values, n_node() the
-  /// logits.
+  /// The nodes that read by a port: several heads where they share keys and values, without removed
+  /// ones; n_node() the logits.
   std::vector<std::size_t> owners(std::size_t port) const {
     if (ports_[port] == "logits") return {n_node()};
     if (ports_[port].find('.') == std::string::npos) return {nodes_.index_of(ports_[port])};
     std::vector<std::size_t> found;
     for (const std::string& name : heads_in(ports_[port].substr(0, ports_[port].rfind('.')))) {
-      found.push_back(nodes_.index_of(name));
+      const std::size_t node = nodes_.index_of(name);
+      if (!is_removed_[node]) found.push_back(node);
     }
     return found;
   }
@@ -135,6 +137,7 @@ class GraphLayout {
 
   const Dimension& nodes_;
   const std::vector<std::string>& ports_;
+  std::vector<bool> is_removed_;  // by node
   std::size_t n_head_ = 0, n_layer_ = 0;
   std::vector<std::vector<std::size_t>> rows_;  // by layer, the circuit's heads in order
 };
@@ -158,10 +161,10 @@ std::size_t node_kind(const GraphLayout& layout, std::size_t node,
 /// @param edges        between heads.
 /// @param other_edges  those from and to heads of these edges, MLPs, embeddings and logits, which a
 ///                     switch on the page shows.
-Graph circuit_graph(const ResultsGroup& group, std::span<const CircuitEdge> edges,
+Graph circuit_graph(const ResultsGroup& group, std::size_t task, std::span<const CircuitEdge> edges,
                     std::span<const CircuitEdge> other_edges,
                     const std::optional<HeadTypes>& types) {
-  const GraphLayout layout(group, edges);
+  const GraphLayout layout(group, task, edges);
   Graph graph;
   graph.bands = layout.in_bands();
   graph.column_title = graph.bands ? "heads" : "layer";
@@ -221,7 +224,7 @@ std::optional<Figure> circuit_figure(const ResultsGroup& group, std::size_t task
   const std::span between(edges.begin(), other_edges.begin());
   if (between.empty()) return std::nullopt;
   const auto drawn = between.first(std::min(between.size(), most_graph_edges));
-  const bool in_bands = GraphLayout(group, drawn).in_bands();
+  const bool in_bands = GraphLayout(group, task, drawn).in_bands();
   const bool has_plus =
       std::ranges::any_of(drawn, [](const CircuitEdge& edge) { return edge.change.value > 0; });
   return Figure{
@@ -243,7 +246,8 @@ std::optional<Figure> circuit_figure(const ResultsGroup& group, std::size_t task
                                : ".") +
           left_out_text(group, other_edges),
       .source = "Wang et al. 2022; Goldowsky-Dill et al. 2023",
-      .content = circuit_graph(group, drawn, {other_edges.begin(), other_edges.end()}, types)};
+      .content =
+          circuit_graph(group, task, drawn, {other_edges.begin(), other_edges.end()}, types)};
 }
 
 }  // namespace headscope

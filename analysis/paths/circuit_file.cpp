@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file_names.hpp"
 #include "files/pending_file.hpp"
 #include "paths/exchange_names.hpp"
+#include "paths/results.hpp"
 
 namespace headscope {
 namespace {
@@ -19,15 +21,22 @@ using nlohmann::json;
 /// As `write_circuits` begins a file: keys sorted, no spaces.
 constexpr std::string_view circuit_file_start = R"({"cfg":{"d_model":)";
 
-json config_json(const Results& results) {
-  const ResultsGroup& group = results.group("paths");
-  const Array first_task = group.values("edge_integrated").part(0);
-  const double in_layer = first_task(group.dimension("node").index_of("L0H0"),
-                                     group.dimension("port").index_of("MLP0"));
+/// Whether no MLP reads the heads of its layer. @param score  node x port.
+bool is_parallel(const ResultsGroup& group, const Array& score) {
+  const std::vector<std::string>& nodes = group.labels("node");
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    if (!nodes[node].starts_with('L')) continue;
+    const std::string mlp = "MLP" + nodes[node].substr(1, nodes[node].find('H') - 1);
+    if (!std::isnan(score(node, group.dimension("port").index_of(mlp)))) return false;
+  }
+  return true;
+}
+
+json config_json(const Results& results, bool parallel) {
   return {{"n_layers", results.integer("n_layer").value()},
           {"n_heads", results.integer("n_head").value()},
           {"d_model", results.integer("d_model").value()},
-          {"parallel_attn_mlp", std::isnan(in_layer)}};
+          {"parallel_attn_mlp", parallel}};
 }
 
 }  // namespace
@@ -38,7 +47,12 @@ std::string circuit_json(const Results& results, std::size_t task) {
   const Array score = group.values("edge_integrated").part(task),
               member = group.values("edge_in_circuit").part(task);
   json node_list = {{"logits", {{"in_graph", false}}}}, edge_list = json::object();
-  for (const std::string& node : nodes) node_list[exchange_name(node)] = {{"in_graph", false}};
+  std::set<std::string> removed;
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    const std::string name = exchange_name(nodes[node]);
+    node_list[name] = {{"in_graph", false}};
+    if (!has_edges(group, task, node)) removed.insert(name);
+  }
   for (std::size_t port = 0; port < ports.size(); ++port) {
     const std::vector<EdgeEnd> ends = ends_of(ports[port]);
     for (std::size_t node = 0; node < nodes.size(); ++node) {
@@ -46,6 +60,7 @@ std::string circuit_json(const Results& results, std::size_t task) {
       const bool in_graph = member(node, port) == 1;
       const std::string from = exchange_name(nodes[node]);
       for (const EdgeEnd& end : ends) {
+        if (removed.contains(end.node)) continue;
         edge_list[exchange_edge(from, end)] = {{"score", score(node, port)},
                                                {"in_graph", in_graph}};
         if (!in_graph) continue;
@@ -54,7 +69,10 @@ std::string circuit_json(const Results& results, std::size_t task) {
       }
     }
   }
-  return json{{"cfg", config_json(results)}, {"nodes", node_list}, {"edges", edge_list}}.dump() +
+  return json{{"cfg", config_json(results, is_parallel(group, score))},
+              {"nodes", node_list},
+              {"edges", edge_list}}
+             .dump() +
          "\n";
 }
 

@@ -11,8 +11,8 @@ namespace headscope {
 /// A task's graph as JSON: `cfg` (n_layers, n_heads, d_model, parallel_attn_mlp), `nodes` by name
 /// (`input`, `a0.h1`, `m0`, `logits`) with `in_graph`, and `edges` by name (`input->a0.h1<q>`,
 /// `m0->m1`) with `score`, which is edge_integrated (nats per pair), and `in_graph`. An edge to
-/// keys or values that heads share is written for each of these heads. A node is in the graph if
-/// an edge of the circuit begins or ends there.
+/// keys or values that heads share is written for each of these heads. Removed heads have a node
+/// and no edges. A node is in the graph if an edge of the circuit begins or ends there.
 /// @param results  with the group `paths`.
 /// Source: Mueller et al. 2025; Hanna et al. 2024.
 std::string circuit_json(const Results& results, std::size_t task);

@@ -24,19 +24,33 @@ HeadLabels same_labels(const EdgeGraph& graph) {
   return labels;
 }
 
-/// Heads exchanged at random within layers: the groups that share keys and values, and the heads of
-/// a group.
+/// By group that shares keys and values, its heads that are not removed, numbered as in HeadLabels.
+std::vector<std::vector<Index>> heads_left(const EdgeGraph& graph, Index layer) {
+  const Index n_head = graph.n_head(), n_group = graph.n_group();
+  std::vector<std::vector<Index>> heads(n_group);
+  for (Index h = 0; h < n_head; ++h) {
+    if (graph.is_removed(graph.head(layer, h))) continue;
+    heads[h / (n_head / n_group)].push_back(layer * n_head + h);
+  }
+  return heads;
+}
+
+/// Heads exchanged at random within layers: the groups that share keys and values, among those with
+/// as many heads left, and the heads of a group. Removed heads stay.
 HeadLabels random_labels(const EdgeGraph& graph, const CounterRandom& random) {
-  const Index n_head = graph.n_head(), n_group = graph.n_group(), n_shared = n_head / n_group;
-  HeadLabels labels(graph.n_layer() * n_head);
+  const Index n_group = graph.n_group();
+  HeadLabels labels = same_labels(graph);
   for (Index l = 0; l < graph.n_layer(); ++l) {
     const CounterRandom of_layer(random.value(l));
-    const std::vector<Index> groups = permutation(n_group, CounterRandom(of_layer.value(0)));
+    const std::vector<std::vector<Index>> left = heads_left(graph, l);
+    std::vector<Index> groups = permutation(n_group, CounterRandom(of_layer.value(0)));
     for (Index g = 0; g < n_group; ++g) {
-      const std::vector<Index> heads = permutation(n_shared, CounterRandom(of_layer.value(1 + g)));
-      for (Index i = 0; i < n_shared; ++i) {
-        labels[l * n_head + g * n_shared + i] = l * n_head + groups[g] * n_shared + heads[i];
-      }
+      const Index n_left = left[g].size();
+      const auto group = std::ranges::find_if(
+          groups, [&](Index candidate) { return left[candidate].size() == n_left; });
+      const std::vector<Index> order = permutation(n_left, CounterRandom(of_layer.value(1 + g)));
+      for (Index i = 0; i < n_left; ++i) labels[left[g][i]] = left[*group][order[i]];
+      groups.erase(group);
     }
   }
   return labels;
@@ -55,6 +69,9 @@ HeadEdges head_edges(const Array& composition, const Array& effects, std::size_t
                      const EdgeGraph& graph, const HeadLabels& labels) {
   HeadEdges edges;
   const Index n_head = graph.n_head(), n_node = graph.n_layer() * n_head;
+  const auto is_removed = [&](Index head) {
+    return graph.is_removed(graph.head(head / n_head, head % n_head));
+  };
   for (Index writer = 0; writer < n_node; ++writer) {
     const Index node = graph.head(writer / n_head, writer % n_head);
     for (Index reader = (writer / n_head + 1) * n_head; reader < n_node;) {
@@ -62,10 +79,12 @@ HeadEdges head_edges(const Array& composition, const Array& effects, std::size_t
           graph.port(static_cast<PathPort::Kind>(kind), reader / n_head, reader % n_head);
       // Heads that share keys or values are one reader.
       const Index n_shared = graph.port(number).n_head;
+      auto readers = std::views::iota(reader, reader + n_shared) |
+                     std::views::filter([&](Index head) { return !is_removed(head); });
+      const auto n_reader = static_cast<double>(std::ranges::distance(readers));
       double weight = 0;
-      for (Index i = 0; i < n_shared; ++i) {
-        weight +=
-            composition(kind, labels[writer], labels[reader + i]) / static_cast<double>(n_shared);
+      for (const Index head : readers) {
+        weight += composition(kind, labels[writer], labels[head]) / n_reader;
       }
       const double effect = std::abs(effects(node, number));
       if (std::isfinite(weight) && std::isfinite(effect)) {

@@ -45,8 +45,8 @@ ExactValues exact_values(const Statistics& statistics, std::size_t task, std::si
       return change.weighted_sum(weights).mapped([&](double sum) { return sum / n; }).values;
     });
     for (std::size_t edge = 0; edge < n_edge; ++edge) {
-      values.p.push_back(
-          edge_p(values.n_pair, values.change[edge].value * values.n_pair, squared(edge), margin));
+      values.p.push_back(effect_p(values.n_pair, values.change[edge].value * values.n_pair,
+                                  squared(edge), margin));
     }
     values.q = benjamini_hochberg(values.p);
   }

@@ -54,13 +54,22 @@ class OrderingFile {
       for (Index node = 0; node < graph_.n_read(port); ++node) {
         const std::string from = exchange_name(graph_.node_name(node));
         nodes_.insert(from);
-        for (const EdgeEnd& end : ends) {
-          edges_[exchange_edge(from, end)] = graph_.edge(node, port);
+        for (Index i = 0; i < ends.size(); ++i) {
+          const std::string name = exchange_edge(from, ends[i]);
+          if (graph_.is_removed(node) || graph_.is_removed(graph_.owner(port) + i)) {
+            edges_of_removed_.insert(name);
+          } else {
+            edges_[name] = graph_.edge(node, port);
+          }
         }
       }
     }
   }
 
+  /// The edges of the model, largest |score| first.
+  std::vector<Index> order() const { return by_size(graph_.edges_left(), sizes()); }
+
+ private:
   /// |score| of each edge.
   std::vector<double> sizes() const {
     const std::string text = with_quoted_numbers(read_file(path_));
@@ -70,6 +79,7 @@ class OrderingFile {
     const json& scores = object_in(file, "edges");
     std::vector<double> sizes(graph_.n_edge(), 0);
     for (const auto& [name, edge] : scores.items()) {
+      if (edges_of_removed_.contains(name)) continue;
       double& size = sizes[edge_of(name)];
       size = std::max(size, std::abs(score_of(name, edge)));
     }
@@ -82,7 +92,6 @@ class OrderingFile {
     return sizes;
   }
 
- private:
   const json& object_in(const json& file, const std::string& key) const {
     if (!file.is_object() || !file.contains(key) || !file[key].is_object()) {
       throw DataError(path_, key,
@@ -137,12 +146,13 @@ class OrderingFile {
   const EdgeGraph graph_;
   std::unordered_set<std::string> nodes_;
   std::map<std::string, Index> edges_;  // by name
+  std::unordered_set<std::string> edges_of_removed_;
 };
 
 }  // namespace
 
 std::vector<Index> read_edge_order(const std::string& path, const ModelConfig& config) {
-  return by_size(OrderingFile(path, config).sizes());
+  return OrderingFile(path, config).order();
 }
 
 std::size_t task_of_circuit(const std::string& path, const std::vector<std::string>& tasks) {

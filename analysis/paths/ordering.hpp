@@ -11,7 +11,8 @@ namespace headscope {
 
 /// The edges of a model in the order of a circuit's file, in the layout of circuit_json: largest
 /// |score| first, ties by number. An edge to keys or values that heads share has the largest
-/// |score| of its heads. What the file says of nodes and of `in_graph` is not read.
+/// |score| of its heads. Edges from and to removed heads have no place in the order: the file may
+/// have them or lack them. What the file says of nodes and of `in_graph` is not read.
 ///
 /// @throws DataError  if the file is no such file, is of another model (`cfg`), has an edge that
 ///                    the model lacks, lacks one that the model has, or a score is not finite:

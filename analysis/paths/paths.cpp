@@ -102,18 +102,19 @@ std::uint64_t memory(const RunShape& run) {
   const Index longest =
       std::max(config.n_ctx, std::min(config.longest_sequence(), 1 + 2 * longest_repeated_half));
   const std::uint64_t n_column = most_batch_columns(longest), n_edge = graph.n_edge(),
+                      n_edge_left = graph.edges_left().size(),
                       n_task = run.n_task + (options.n_repeated > 0 ? 1 : 0),
-                      n_exact = std::min<std::uint64_t>(options.n_exact, n_edge),
+                      n_exact = std::min<std::uint64_t>(options.n_exact, n_edge_left),
                       n_place = options.ablation != "position_mean"
                                     ? 1
                                     : std::min(longest, PathsOptions::most_position),
                       n_circuit = (n_path_order + (options.ordering.empty() ? 0 : 1)) *
-                                  circuit_steps(graph.n_edge()).size(),
+                                  circuit_steps(n_edge_left).size(),
                       most_circuit_columns = std::max<std::uint64_t>(
                           2 * longest, CircuitForward::columns_at_once(config));
   // Of each task: sums of all edges; those of one batch and the resamples of one result; plans and
   // results; replacements.
-  const std::uint64_t n_narrowing = n_narrowing_pass * CircuitSize::n_point(graph.n_edge()),
+  const std::uint64_t n_narrowing = n_narrowing_pass * CircuitSize::n_point(n_edge_left),
                       by_block = n_document_block * (n_exact + n_circuit + n_narrowing + 8),
                       of_task = 3 * n_edge * (Statistics::added_bytes + sizeof(float)) +
                                 n_edge * Statistics::sum_bytes +

@@ -49,13 +49,14 @@ const VariableTable path_variables{
      "first-order estimate of how the margin changes when the edge from a node to a port is "
      "ablated: (replacement - output of the node) times the gradient of the margin at the port, "
      "taken through the port's layer norm; summed over tokens, mean over pairs; {replaced}; no "
-     "value where there is no edge",
+     "value where there is no edge, as from and to removed heads",
      attribution_patching},
     {"edge_integrated", "task node port", "nats per pair",
      "estimate by integrated gradients of how the margin changes when the edge is ablated: as "
      "edge_first_order, but the gradient is the mean over passes with shares {steps}; in a pass "
      "each token embedding after position 0 is mean + share (embedding - mean), where mean is "
-     "taken over the task's tokens after position 0; {replaced}; no value where there is no edge",
+     "taken over the task's tokens after position 0; {replaced}; no value where there is no edge, "
+     "as from and to removed heads",
      integrated_gradients},
     {"edge_p", "task node port", "probability",
      "two-sided p-value of edge_integrated: paired t-test over pairs, with a variance that "
@@ -121,9 +122,11 @@ const VariableTable path_variables{
     {"composition_correlation", "task kind", "1",
      "Spearman's rank correlation between composition in the weights (circuits/composition) and "
      "|edge_integrated|, over edges from a head to the queries, keys or values of a head in a "
-     "later layer. The interval has the spread of the same correlation with heads relabelled at "
-     "random within layers. Where the interval contains composition_correlation_chance, the edges "
-     "follow the weights no more than those of relabelled heads do",
+     "later layer, without removed heads. The interval has the spread of the same correlation with "
+     "heads relabelled at random within layers. Where the interval contains "
+     "composition_correlation_chance, the edges follow the weights no more than those of "
+     "relabelled "
+     "heads do",
      "Elhage et al. 2021; Hanna et al. 2024", "heads relabelled within layers"},
     {"composition_correlation_chance", "task kind", "1",
      "mean of the correlation over random permutations of the heads within each layer, applied to "
@@ -142,14 +145,15 @@ class PathsBuilder {
       : tasks_(tasks),
         graph_(graph),
         options_(settings.options<PathsOptions>()),
-        steps_(circuit_steps(graph.n_edge())),
+        edges_(graph.edges_left()),
+        steps_(circuit_steps(edges_.size())),
         group_(group) {
     for (std::size_t task = 0; task < tasks.size(); ++task) {
       plans_.emplace_back(statistics, task, graph, settings);
       exact_.push_back(exact_values(statistics, task, plans_[task].exact().size(), steps_.size(),
                                     plans_[task].means().margin.value, settings));
       pruned_.push_back(pruned_values(statistics, task, settings));
-      sizes_.emplace_back(statistics, task, graph.n_edge(), settings);
+      sizes_.emplace_back(statistics, task, edges_.size(), settings);
     }
   }
 
@@ -253,7 +257,8 @@ class PathsBuilder {
       n_left.push_back(circuit.kept.empty()
                            ? std::nan("")
                            : std::accumulate(circuit.kept.begin(), circuit.kept.end(), 0.0));
-      for (Index edge = 0; edge < circuit.kept.size(); ++edge) {
+      if (circuit.kept.empty()) continue;
+      for (const Index edge : edges_) {
         in_circuit(task, graph_.node_of(edge), graph_.port_of(edge)) = circuit.kept[edge];
       }
     }
@@ -264,7 +269,7 @@ class PathsBuilder {
 
  private:
   std::size_t n_task() const { return tasks_.size(); }
-  std::size_t n_exact() const { return std::min<std::size_t>(options_.n_exact, graph_.n_edge()); }
+  std::size_t n_exact() const { return std::min<std::size_t>(options_.n_exact, edges_.size()); }
   void add(const char* name, const auto&... values) { group_.add(path_variables[name], values...); }
   /// A declaration that says what replaces a node's output.
   Declaration replaced(const char* name) const {
@@ -294,7 +299,7 @@ class PathsBuilder {
   const std::vector<Task>& tasks_;
   const EdgeGraph& graph_;
   const PathsOptions& options_;
-  std::vector<Index> steps_;
+  std::vector<Index> edges_, steps_;
   std::vector<PathPlan> plans_;
   std::vector<ExactValues> exact_;
   std::vector<CircuitSize> sizes_;

@@ -38,6 +38,9 @@ struct CircuitEdge {
 /// least_circuit_share of it, the largest first; none if the model is not shown to do the task.
 std::vector<CircuitEdge> circuit_of(const ResultsGroup& group, std::size_t task);
 
+/// Whether edges lead from a node, as from all but removed heads. @param task  with pairs.
+bool has_edges(const ResultsGroup& group, std::size_t task, std::size_t node);
+
 /// Whether the edge leads from a head to queries, keys or values of another.
 bool is_between_heads(const ResultsGroup& group, const CircuitEdge& edge);
 

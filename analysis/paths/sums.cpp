@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
 
 #include "paths/paths.hpp"
 #include "random_draws.hpp"
+#include "significance.hpp"
 
 namespace headscope {
 namespace {
@@ -15,11 +14,6 @@ namespace {
 constexpr std::uint64_t order_stream = std::uint64_t{1} << 61;
 
 }  // namespace
-
-double edge_p(double n_pair, double sum, double sum_of_squares, double margin) {
-  const double rounding = std::numeric_limits<float>::epsilon() * margin;
-  return paired_t_p(n_pair, sum, sum_of_squares + n_pair * rounding * rounding);
-}
 
 PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGraph& graph,
                    const AnalysisSettings& settings)
@@ -31,13 +25,14 @@ PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGra
   const Array first_order = statistics.total(names.first_order),
               integrated = statistics.total(names.integrated),
               squares = statistics.total(names.squared_integrated);
-  for (Index edge = 0; edge < graph.n_edge(); ++edge) {
+  const std::vector<Index> edges = graph.edges_left();
+  for (const Index edge : edges) {
     first_order_[edge] = first_order(edge) / means_.n_pair;
     integrated_[edge] = integrated(edge) / means_.n_pair;
-    p_[edge] = edge_p(means_.n_pair, integrated(edge), squares(edge), means_.margin.value);
+    p_[edge] = effect_p(means_.n_pair, integrated(edge), squares(edge), means_.margin.value);
   }
   q_ = benjamini_hochberg(p_);
-  order_ = by_size(integrated_);
+  order_ = by_size(edges, integrated_);
   const std::uint64_t n_exact = settings.options<PathsOptions>().n_exact;
   for (const Index edge : order_) {
     if (exact_.size() == n_exact) break;
@@ -52,16 +47,17 @@ std::vector<Index> circuit_steps(Index n_edge) {
   return steps;
 }
 
-std::vector<Index> by_size(const std::vector<double>& effects) {
-  std::vector<Index> order(effects.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(),
+std::vector<Index> by_size(std::vector<Index> edges, const std::vector<double>& effects) {
+  std::ranges::stable_sort(edges, std::greater(),
                            [&](Index edge) { return std::abs(effects[edge]); });
-  return order;
+  return edges;
 }
 
-std::vector<Index> random_edges(Index n_edge, std::size_t task, std::uint64_t seed) {
-  return permutation(n_edge, CounterRandom(seed, order_stream + task));
+std::vector<Index> random_edges(const std::vector<Index>& edges, std::size_t task,
+                                std::uint64_t seed) {
+  std::vector<Index> order = permutation(edges.size(), CounterRandom(seed, order_stream + task));
+  for (Index& place : order) place = edges[place];
+  return order;
 }
 
 std::vector<unsigned char> flags_of(std::span<const Index> edges, Index n_edge) {

@@ -46,10 +46,6 @@ struct PathSums : MarginSums {
       name("pruned_margin");  ///< block x {no edge, those left, all}, margins of these pairs, nats
 };
 
-/// Two-sided p-value of an edge's effect, by a t-test over pairs. The variance includes float32's
-/// rounding of the margin, so that it is not 0 where all pairs have the same effect.
-double edge_p(double n_pair, double sum, double sum_of_squares, double margin);
-
 /// What the sums of a task's earlier passes say. The same for all shards.
 class PathPlan {
  public:
@@ -59,7 +55,8 @@ class PathPlan {
 
   const TaskMeans& means() const { return means_; }
 
-  /// By edge: means over pairs, nats; two-sided p of `integrated`; q over the task's edges.
+  /// By edge: means over pairs, nats; two-sided p of `integrated`; q over the task's edges. NaN of
+  /// removed heads, whose edges are in no order.
   const std::vector<double>& first_order() const { return first_order_; }
   const std::vector<double>& integrated() const { return integrated_; }
   const std::vector<double>& p() const { return p_; }
@@ -79,10 +76,13 @@ class PathPlan {
 std::vector<Index> circuit_steps(Index n_edge);
 
 /// Edges largest in size first; ties by number.
-std::vector<Index> by_size(const std::vector<double>& effects);
+/// @param edges    ascending.
+/// @param effects  by edge.
+std::vector<Index> by_size(std::vector<Index> edges, const std::vector<double>& effects);
 
 /// Edges in seeded random order.
-std::vector<Index> random_edges(Index n_edge, std::size_t task, std::uint64_t seed);
+std::vector<Index> random_edges(const std::vector<Index>& edges, std::size_t task,
+                                std::uint64_t seed);
 
 /// The flags of some edges of n_edge.
 std::vector<unsigned char> flags_of(std::span<const Index> edges, Index n_edge);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,8 @@ struct PathPort {
 ///
 /// Nodes: embed; then of each layer its heads and its MLP. Ports: of each layer the heads' queries,
 /// the groups' keys, the groups' values, and the MLP's input; then the logits. Edges are numbered
-/// by port, and for a port by node. Source: Elhage et al. 2021; ports apart: Goldowsky-Dill et al.
-/// 2023.
+/// by port, and for a port by node. Removed heads (ModelConfig::pruned_heads) keep their numbers,
+/// but have no edges. Source: Elhage et al. 2021; ports apart: Goldowsky-Dill et al. 2023.
 class EdgeGraph {
  public:
   explicit EdgeGraph(const ModelConfig& config);
@@ -47,6 +48,7 @@ class EdgeGraph {
   /// Query, key and value ports of a layer. Port i feeds d_head rows of W_QKV, from row i d_head
   /// on.
   Index n_attention_port() const { return n_head_ + 2 * n_group_; }
+  /// Numbers of edges, with those of removed heads.
   Index n_edge() const { return first_edge_.back(); }
   Index n_layer() const { return n_layer_; }
   Index n_head() const { return n_head_; }
@@ -73,6 +75,11 @@ class EdgeGraph {
   Index port_of(Index edge) const;
   Index node_of(Index edge) const { return edge - first_edge_[port_of(edge)]; }
 
+  bool is_removed(Index node) const { return std::ranges::binary_search(removed_, node); }
+  /// The edges of the model, ascending: without those from removed heads and to ports from which
+  /// only removed heads compute.
+  std::vector<Index> edges_left() const;
+
   /// `embed`, `L0H4`, `MLP0`.
   std::string node_name(Index node) const;
   /// `L3H3.q`, `L3H3-5.k` where three heads share keys, `MLP0`, `logits`.
@@ -81,6 +88,7 @@ class EdgeGraph {
  private:
   Index n_layer_, n_head_, n_group_;
   std::vector<Index> first_edge_;  // by port, and the number of edges
+  std::vector<Index> removed_;     // nodes, ascending
 };
 
 }  // namespace headscope

@@ -1,6 +1,7 @@
 #include "headscope/edges.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 namespace headscope {
 
@@ -16,6 +17,22 @@ EdgeGraph::EdgeGraph(const ModelConfig& config)
                                                              : head(port.layer, 0);
     first_edge_.push_back(first_edge_.back() + n_read);
   }
+  for (const HeadIndex removed : config.pruned_heads) {
+    removed_.push_back(head(removed.layer, removed.head));
+  }
+}
+
+std::vector<Index> EdgeGraph::edges_left() const {
+  std::vector<Index> edges;
+  for (Index port = 0; port < n_port(); ++port) {
+    const Index first = owner(port), end = first + this->port(port).n_head;
+    const auto readers = std::views::iota(first, end);
+    if (std::ranges::all_of(readers, [&](Index reader) { return is_removed(reader); })) continue;
+    for (Index node = 0; node < n_read(port); ++node) {
+      if (!is_removed(node)) edges.push_back(edge(node, port));
+    }
+  }
+  return edges;
 }
 
 Index EdgeGraph::port(PathPort::Kind kind, Index layer, Index h) const {

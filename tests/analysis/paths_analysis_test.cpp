@@ -709,9 +709,11 @@ INSTANTIATE_TEST_SUITE_P(Thorough, PathsAgainstNumPy, testing::Values("mean", "z
 /// each a product of its heads' strengths, the effect's those of the composition or others. A
 /// second task, whose effects follow the weights, is one that the model is not shown to do.
 ResultsGroup composition_of_random_heads(std::uint64_t seed, bool related, Index n_kv_head,
-                                         Index n_layer = 3) {
+                                         Index n_layer = 3,
+                                         const std::vector<HeadIndex>& removed = {}) {
   ModelConfig config = test::config_of({.n_layer = n_layer, .n_head = 4});
   config.n_kv_head = n_kv_head;
+  config.pruned_heads = removed;
   const EdgeGraph graph(config);
   const std::size_t n_unit = graph.n_layer() * graph.n_head();
   const CounterRandom draws(seed);
@@ -722,6 +724,11 @@ ResultsGroup composition_of_random_heads(std::uint64_t seed, bool related, Index
   for (std::size_t kind = 0; kind < 3; ++kind) {
     for (std::size_t a = 0; a < n_unit; ++a) {
       for (std::size_t b = 0; b < n_unit; ++b) {
+        if (graph.is_removed(graph.head(a / 4, a % 4)) ||
+            graph.is_removed(graph.head(b / 4, b % 4))) {
+          composition(kind, a, b) = std::nan("");
+          continue;
+        }
         composition(kind, a, b) = strength[a] * strength[n_unit + b];
         if (a / 4 >= b / 4) continue;
         const Index port = graph.port(static_cast<PathPort::Kind>(kind), b / 4, b % 4);
@@ -793,6 +800,27 @@ TEST(PathsComposition, IsFoundWhereEffectsFollowTheWeights) {
     EXPECT_LE(found.high, 1);
   }
   EXPECT_EQ(group.claims[0].verdict, Verdict::holds);
+}
+
+// The one head left of a group is its reader.
+TEST(PathsComposition, IsOfTheHeadsLeftOfAGroup) {
+  const ResultsGroup group =
+      composition_of_random_heads(5, true, 2, 3, {{0, 3}, {1, 0}, {1, 2}, {2, 1}, {2, 2}, {2, 3}});
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    EXPECT_NEAR(group.variable("composition_correlation").values(kind), 1, test::double_rounding);
+    EXPECT_LT(group.values("composition_correlation_chance")(kind), 1);
+  }
+}
+
+// One head of each layer is left.
+TEST(PathsComposition, RelabelsOnlyTheHeadsLeft) {
+  const ResultsGroup group = composition_of_random_heads(
+      1000, false, 4, 3, {{0, 0}, {0, 1}, {0, 3}, {1, 1}, {1, 2}, {1, 3}, {2, 0}, {2, 1}, {2, 2}});
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    EXPECT_DOUBLE_EQ(group.values("composition_correlation_chance")(kind),
+                     group.variable("composition_correlation").values(kind));
+    EXPECT_EQ(group.variable("composition_correlation_p").values(kind), 1);
+  }
 }
 
 TEST(PathsComposition, NamesAndDrawsOnlyTasksThatTheModelIsShownToDo) {

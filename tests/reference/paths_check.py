@@ -175,6 +175,9 @@ def check_task(task, replacement, group, place, steps):
     edges = [(abs(integrated[i, j]), (node, port)) for j, port in enumerate(names["port"])
              for i, node in enumerate(names["node"]) if np.isfinite(integrated[i, j])]
     order = [edge for _, edge in sorted(edges, key=lambda each: -each[0])]
+    compare("all edges", len(edges), steps[-1], 0)
+    p, q = (group["edge_" + name][place][np.isfinite(integrated)] for name in "pq")
+    compare("log q of all edges", *(np.log(np.maximum(each, 1e-300)) for each in (adjusted(p), q)), 10 * TOLERANCE, finite=1)
     for kind in (".q", ".k", ".v", "MLP", "logits"):
         chosen = [edge for edge in order if kind in edge[1]]
         chosen = chosen[:LARGEST_OF_KIND] + chosen[LARGEST_OF_KIND::max(1, len(chosen) // OTHERS_OF_KIND)][:OTHERS_OF_KIND]

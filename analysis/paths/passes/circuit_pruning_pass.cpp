@@ -22,7 +22,7 @@ bool is_first_of_task(const PathsInput& input, std::uint64_t batch) {
 /// The edges to and from each head and MLP, the last first.
 std::vector<std::vector<Index>> edges_of_nodes(const EdgeGraph& graph) {
   std::vector<std::vector<Index>> edges(graph.n_node() + 1);
-  for (Index edge = 0; edge < graph.n_edge(); ++edge) {
+  for (const Index edge : graph.edges_left()) {
     edges[graph.node_of(edge)].push_back(edge);
     edges[graph.owner(graph.port_of(edge))].push_back(edge);
   }
@@ -38,7 +38,7 @@ class CircuitPruningPass : public TaskPass {
       : input_(input), circuits_(input, earlier) {
     for (std::size_t task = 0; task < input.tasks.size(); ++task) {
       fewest_.push_back(
-          CircuitSize(earlier, task, input.graph.n_edge(), input.settings).fewest().value);
+          CircuitSize(earlier, task, input.n_edge_left(), input.settings).fewest().value);
     }
   }
   std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {

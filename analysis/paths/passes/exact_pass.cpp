@@ -55,8 +55,7 @@ class ExactPass : public TaskPass {
     const std::size_t task = pairs.task_number;
     const PathPlan& plan = circuits_.plan(task);
     if (!plan.means().can_do()) return 0;
-    const Index n_edge = input_.graph.n_edge();
-    const std::vector<Index> steps = circuit_steps(n_edge);
+    const std::vector<Index> edges = input_.graph.edges_left(), steps = circuit_steps(edges.size());
     // All orders share the circuits of no edge and of all, which is the model.
     const std::vector<double> none = circuits_.margins(pairs, std::span<const Index>()),
                               all = circuits_.margins(pairs, forward_);
@@ -74,8 +73,8 @@ class ExactPass : public TaskPass {
     };
     const PathSums names(task);
     const std::vector<Index> orders[n_path_order] = {
-        plan.order(), by_size(plan.first_order()),
-        random_edges(n_edge, task, input_.settings.seed)};
+        plan.order(), by_size(edges, plan.first_order()),
+        random_edges(edges, task, input_.settings.seed)};
     Array& kept = statistics.sum(names.kept, {n_document_block, n_path_order, steps.size()});
     for (std::size_t order = 0; order < n_path_order; ++order) {
       add_order(orders[order], [&](std::size_t block, std::size_t step) -> double& {
@@ -98,7 +97,7 @@ class ExactPass : public TaskPass {
 double exact_cost(const PathsInput& input, std::uint64_t batch) {
   const PairBatch& pairs = input.batches[batch];
   const std::size_t n_order = n_path_order + (input.given[pairs.task].empty() ? 0 : 1),
-                    n_circuit = n_order * (circuit_steps(input.graph.n_edge()).size() - 2) + 2;
+                    n_circuit = n_order * (circuit_steps(input.n_edge_left()).size() - 2) + 2;
   return input.n_token(batch) * sampled_share(input, pairs) *
          (0.5 * static_cast<double>(input.options().n_exact) + static_cast<double>(n_circuit));
 }

@@ -10,7 +10,7 @@ class NarrowingPass : public TaskPass {
   NarrowingPass(const PathsInput& input, int number, const Statistics& earlier)
       : input_(input), number_(number), circuits_(input, earlier) {
     for (std::size_t task = 0; task < input.tasks.size(); ++task) {
-      sizes_.push_back(CircuitSize(earlier, task, input.graph.n_edge(), input.settings).next());
+      sizes_.push_back(CircuitSize(earlier, task, input.n_edge_left(), input.settings).next());
     }
   }
 
@@ -19,7 +19,7 @@ class NarrowingPass : public TaskPass {
     const SampledPairs pairs = sampled_pairs(input_, input_.batches[batch]);
     if (pairs.pair_numbers.empty() || sizes_[task].empty()) return 0;
     Array& sum = statistics.sum(PathSums(task).narrowed(number_),
-                                {n_document_block, CircuitSize::n_point(input_.graph.n_edge())});
+                                {n_document_block, CircuitSize::n_point(input_.n_edge_left())});
     for (std::size_t i = 0; i < sizes_[task].size(); ++i) {
       const std::span order(circuits_.plan(task).order());
       const std::vector<double> margins = circuits_.margins(pairs, order.first(sizes_[task][i]));
@@ -47,7 +47,7 @@ PathPass narrowing_pass(int number) {
           },
           [](const PathsInput& input, std::uint64_t batch) {
             return input.n_token(batch) * sampled_share(input, input.batches[batch]) *
-                   static_cast<double>(CircuitSize::n_point(input.graph.n_edge()));
+                   static_cast<double>(CircuitSize::n_point(input.n_edge_left()));
           }};
 }
 

@@ -15,6 +15,7 @@ struct PathsInput : TaskPassInput {
                                                  ///< --paths-ordering; empty: none
 
   const PathsOptions& options() const { return settings.options<PathsOptions>(); }
+  Index n_edge_left() const { return graph.edges_left().size(); }
 };
 
 using PathPass = TaskPassEntry<PathsInput>;
