@@ -5,6 +5,7 @@
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
+#include "headscope/head_types.hpp"
 #include "random_draws.hpp"
 #include "report_text.hpp"
 #include "tasks/results.hpp"
@@ -48,20 +49,33 @@ std::vector<TaskOfRelation> tasks_of_relations(const ResultsGroup& group, const 
   return found;
 }
 
+/// By layer, the heads that the run's model has not lost.
+using LayerHeads = std::vector<std::vector<Index>>;
+
+LayerHeads heads_of_layers(const ResultsGroup& group, const Results& all) {
+  const HeadShape shape{group.dimension("layer").size(), group.dimension("head").size()};
+  const std::vector<bool> is_removed = removed_heads(all, shape);
+  LayerHeads layers(shape.n_layer);
+  for (Index head_index = 0; head_index < shape.n_head_total(); ++head_index) {
+    if (!is_removed[head_index]) layers[head_index / shape.n_head].push_back(head_index);
+  }
+  return layers;
+}
+
 /// The margin that a task loses without a marked head, less the mean of what it loses without each
 /// unmarked head of the layer; mean over marked heads and tasks. Layers whose heads are all marked,
 /// or none, are left out. NaN without any.
-double mean_difference(const std::vector<TaskOfRelation>& tasks, Index n_head) {
+double mean_difference(const std::vector<TaskOfRelation>& tasks, const LayerHeads& layers) {
   double sum = 0, n = 0;
   for (const TaskOfRelation& task : tasks) {
-    for (Index first = 0; first < task.margin_lost.size(); first += n_head) {
+    for (const std::vector<Index>& heads : layers) {
       double marked = 0, unmarked = 0, n_marked = 0;
-      for (Index head_index = first; head_index < first + n_head; ++head_index) {
+      for (const Index head_index : heads) {
         (task.attends_along_relation[head_index] ? marked : unmarked) +=
             task.margin_lost[head_index];
         n_marked += task.attends_along_relation[head_index] ? 1 : 0;
       }
-      const double n_other = static_cast<double>(n_head) - n_marked;
+      const double n_other = static_cast<double>(heads.size()) - n_marked;
       if (n_marked == 0 || n_other == 0) continue;
       sum += marked - n_marked * unmarked / n_other;
       n += n_marked;
@@ -72,7 +86,7 @@ double mean_difference(const std::vector<TaskOfRelation>& tasks, Index n_head) {
 
 /// Copies of the tasks in which as many heads of each layer are marked, at random. Tasks of one
 /// relation get the same marks, as its heads are the same.
-std::vector<TaskOfRelation> permuted(std::vector<TaskOfRelation> tasks, Index n_head,
+std::vector<TaskOfRelation> permuted(std::vector<TaskOfRelation> tasks, const LayerHeads& layers,
                                      const CounterRandom& random) {
   std::uint64_t draw = 0;
   std::map<std::string, std::vector<bool>> of_relation;
@@ -82,17 +96,18 @@ std::vector<TaskOfRelation> permuted(std::vector<TaskOfRelation> tasks, Index n_
       task.attends_along_relation = known->second;
       continue;
     }
-    for (Index first = 0; first < task.attends_along_relation.size(); first += n_head) {
-      const auto layer = task.attends_along_relation.begin() + static_cast<std::ptrdiff_t>(first);
-      const auto n_marked =
-          static_cast<Index>(std::count(layer, layer + static_cast<std::ptrdiff_t>(n_head), true));
-      std::fill_n(layer, n_head, false);
-      for (const Index head : random_subset(n_head, n_marked, CounterRandom(random.value(draw)))) {
-        task.attends_along_relation[first + head] = true;
+    std::vector<bool>& marked = task.attends_along_relation;
+    for (const std::vector<Index>& heads : layers) {
+      const auto n_marked = static_cast<Index>(
+          std::ranges::count_if(heads, [&](Index head_index) { return marked[head_index]; }));
+      for (const Index head_index : heads) marked[head_index] = false;
+      for (const Index place :
+           random_subset(heads.size(), n_marked, CounterRandom(random.value(draw)))) {
+        marked[heads[place]] = true;
       }
       ++draw;
     }
-    known->second = task.attends_along_relation;
+    known->second = marked;
   }
   return tasks;
 }
@@ -118,10 +133,12 @@ std::optional<Claim> relation_heads_claim(const ResultsGroup& group, const Resul
         "is shown to do.";
     return claim;
   }
-  const Index n_head = group.dimension("head").size();
-  const double effect = mean_difference(tasks, n_head);
+  const LayerHeads layers = heads_of_layers(group, all);
+  const double effect = mean_difference(tasks, layers);
   if (std::isnan(effect)) {
-    claim.evidence = "Cannot be told: no head attends along a relation of the tasks.";
+    claim.evidence =
+        "Cannot be told: no layer has heads that attend along a relation of the tasks and heads "
+        "that do not.";
     return claim;
   }
   // The interval is that of the effect minus what chance gives it.
@@ -130,14 +147,14 @@ std::optional<Claim> relation_heads_claim(const ResultsGroup& group, const Resul
   const CounterRandom random(settings.seed);
   for (std::uint64_t i = 0; i < settings.n_bootstrap; ++i) {
     const double chance =
-        mean_difference(permuted(tasks, n_head, CounterRandom(random.value(i))), n_head);
+        mean_difference(permuted(tasks, layers, CounterRandom(random.value(i))), layers);
     n_as_large += chance >= effect ? 1 : 0;
     samples.push_back(effect - chance);
   }
   if (samples.size() < least_resamples) samples.clear();
   claim.effect = percentile_estimate(effect, std::move(samples));
   claim.verdict = verdict_of(claim.effect, Side::above, 0);
-  const auto looking = [&](const TaskOfRelation& task) {
+  const auto looking = [&, n_head = group.dimension("head").size()](const TaskOfRelation& task) {
     const std::vector<bool>& attends = task.attends_along_relation;
     const std::vector<Index> heads =
         numbers_where<Index>(attends.size(), [&](Index head_index) { return attends[head_index]; });

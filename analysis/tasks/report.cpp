@@ -29,16 +29,19 @@ std::string what_tasks_need(const ResultsGroup& group) {
 constexpr const char* what_self_repair =
     "Heads that later parts of the model make up for, those of the last layer left out: the "
     "intervals of direct effect and self-repair lie above 0. Self-repair above the direct effect "
-    "means that the good token gains when the head is removed. After the semicolon: later heads "
-    "whose direct effect grows most without the head (q < 0.05).";
+    "means that the good token gains when the head is removed. After the semicolon, for the heads "
+    "of most self-repair: later heads whose direct effect grows most without the head (q < 0.05).";
 
-/// Heads with repair by `self_repair`, largest first: those that the backup pass ablated.
+/// Heads with repair by `self_repair`, largest first, without those of the last layer.
 std::vector<Index> heads_with_repair(const ResultsGroup& group, std::size_t task) {
-  const Array change = group.values("backup_change").part(task),
-              repair = group.values("self_repair").part(task);
-  std::vector<Index> heads = numbers_where<Index>(change.shape[0], [&](Index unit) {
-    const std::vector<double> of_unit = change.part(unit).values;
-    return std::ranges::any_of(of_unit, [](double value) { return !std::isnan(value); });
+  if (group.values("has_margin")(task) == 0) return {};
+  const Variable &direct = group.variable("direct_effect"),
+                 &repaired = group.variable("self_repair");
+  const Array repair = repaired.values.part(task);
+  const Index n_head = repair.shape[1], n_head_total = repair.size();
+  std::vector<Index> heads = numbers_where<Index>(n_head_total - n_head, [&](Index unit) {
+    const std::size_t place = task * n_head_total + unit;
+    return direct.estimate(place).low > 0 && repaired.estimate(place).low > 0;
   });
   std::ranges::stable_sort(heads, std::greater(), [&](Index unit) { return repair.values[unit]; });
   return heads;
@@ -63,7 +66,7 @@ std::vector<std::string> repair_lines(const ResultsGroup& group) {
       const std::vector<Index> backups = backup_heads(group, task, unit);
       return head_text(unit, n_head) + " (direct effect " + number_text(direct.values[unit], 2) +
              " logits, self-repair " + number_text(repair.values[unit], 2) + "; " +
-             (backups.empty() ? "no later head's direct effect grows"
+             (backups.empty() ? "no later head's direct effect is shown to grow"
                               : first_joined(backups, most_backups, backup)) +
              ")";
     };

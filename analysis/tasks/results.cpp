@@ -47,7 +47,9 @@ const VariableTable task_variables{
      "position 0",
      ablation_source, by_pairs},
     {"margin_change_p", "ablation task layer head", "probability",
-     "two-sided p-value of margin_change, by a paired t-test over pairs", "Student 1908"},
+     "two-sided p-value of margin_change, by a paired t-test over pairs; the standard error "
+     "includes the float32 rounding of the margin; no value for removed heads",
+     "Student 1908"},
     {"margin_change_q", "ablation task layer head", "probability",
      "margin_change_p adjusted over all heads and tasks of the ablation",
      "Benjamini & Hochberg 1995"},
@@ -70,7 +72,7 @@ const VariableTable task_variables{
      "Michel et al. 2019; Molchanov et al. 2017"},
     {"first_order_correlation", "task", "1",
      "Spearman's rank correlation over heads between margin_change_first_order and margin_change "
-     "by zero ablation",
+     "by zero ablation, removed heads left out",
      "Michel et al. 2019"},
     {"direct_effect", "task layer head", "logits",
      "what the head adds directly to the good token's logit minus what it adds to the bad token's "
@@ -91,7 +93,8 @@ const VariableTable task_variables{
      repair_source, by_pairs},
     {"backup_change_q", "task unit_ablated unit", "probability",
      "two-sided p-value of backup_change by a paired t-test over pairs, adjusted over all values "
-     "of backup_change of the task",
+     "of backup_change of the task; the standard error includes the float32 rounding of the "
+     "margin; no value for removed heads",
      "Student 1908; Benjamini & Hochberg 1995"},
 };
 
@@ -141,7 +144,7 @@ class ResultsBuilder {
   void add_predictions() {
     add("margin_change_first_order", values_, &TaskValues::first_order);
     add("first_order_correlation", values_,
-        [&](const TaskValues& task) { return spearman(task.first_order, zero_change(task)); });
+        [&](const TaskValues& task) { return first_order_correlation(task); });
     add("direct_effect", values_, &TaskValues::direct_effect);
     add("self_repair", values_, &TaskValues::self_repair);
     add_backups();
@@ -151,12 +154,13 @@ class ResultsBuilder {
   void add(const char* name, const auto&... values) { group_.add(task_variables[name], values...); }
   std::size_t n_head_total() const { return config_.n_layer * config_.n_head; }
 
-  std::vector<double> zero_change(const TaskValues& task) const {
-    std::vector<double> change;
-    for (std::size_t head_index = 0; head_index < n_head_total(); ++head_index) {
-      change.push_back(task.change[head_index].value);
+  double first_order_correlation(const TaskValues& task) const {
+    std::vector<double> first_order, zero_change;
+    for (const Index head_index : config_.heads_left()) {
+      first_order.push_back(task.first_order[head_index]);
+      zero_change.push_back(task.change[head_index].value);
     }
-    return change;
+    return spearman(first_order, zero_change);
   }
 
   void add_share_lost() {

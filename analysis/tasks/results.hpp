@@ -43,8 +43,8 @@ struct TaskSums : MarginSums {
 
 /// The heads of a task whose ablation later heads make up for, by unit = layer * n_head + head: the
 /// intervals of their direct effect and self-repair lie above 0; those with the most self-repair,
-/// at most `most_repaired`, in the order of units. None if the model is not shown to do the task.
-/// The same for all shards.
+/// at most `most_repaired`, none of the last layer, in the order of units. None if the model is not
+/// shown to do the task. The same for all shards.
 /// @param statistics  of the first two passes.
 std::vector<Index> repaired_heads(const Statistics& statistics, std::size_t task,
                                   const ModelConfig& config, const AnalysisSettings& settings);
@@ -80,11 +80,12 @@ struct TaskValues {
   TaskMeans means;
   double n_pair_direct = 0;
   std::vector<Estimate> change;  ///< of the margin
-  std::vector<double> p, correct_change, first_order;
+  std::vector<double> p;         ///< of change; NaN of removed heads
+  std::vector<double> correct_change, first_order;
   std::vector<Estimate> direct_effect, self_repair;
   std::vector<Index> repaired;   ///< units
   std::vector<Estimate> backup;  ///< repaired x unit; no value of earlier and the same layer
-  std::vector<double> backup_q;  ///< the same
+  std::vector<double> backup_q;  ///< the same; NaN of removed heads
 };
 
 /// A task's values from the summed statistics; without pairs they are NaN.

@@ -21,8 +21,8 @@ std::vector<Estimate> means_of(const Array& n_pair, const Array& sums,
       });
 }
 
-/// Direct effect and self-repair of every head, and which heads others make up for.
-void add_repair(const Statistics& statistics, const TaskSums& names,
+/// Direct effect and self-repair of every head, and which heads later ones may make up for.
+void add_repair(const Statistics& statistics, const TaskSums& names, const ModelConfig& config,
                 const AnalysisSettings& settings, TaskValues& values) {
   const Array n_pair = statistics.total(names.n_direct_effect),
               direct = statistics.total(names.direct_effect);
@@ -34,7 +34,7 @@ void add_repair(const Statistics& statistics, const TaskSums& names,
   values.direct_effect = means_of(n_pair, direct, settings);
   values.self_repair = means_of(n_pair, repair, settings);
   if (!values.means.can_do()) return;
-  for (Index unit = 0; unit < values.self_repair.size(); ++unit) {
+  for (Index unit = 0; unit < (config.n_layer - 1) * config.n_head; ++unit) {
     if (values.direct_effect[unit].low > 0 && values.self_repair[unit].low > 0) {
       values.repaired.push_back(unit);
     }
@@ -46,21 +46,23 @@ void add_repair(const Statistics& statistics, const TaskSums& names,
 }
 
 /// What later heads write more without each head that is made up for.
-void add_backups(const Statistics& statistics, const TaskSums& names, Index n_head,
+void add_backups(const Statistics& statistics, const TaskSums& names, const ModelConfig& config,
                  const AnalysisSettings& settings, TaskValues& values) {
   if (!statistics.has(names.backup_change)) return;
   const Array n_pair = statistics.total(names.n_direct_effect),
               squared = statistics.total(names.squared_backup);
   values.backup = means_of(n_pair, statistics.total(names.backup_change), settings);
   const std::size_t n_head_total = values.direct_effect.size();
-  std::vector<double> p;
+  std::vector<double> p(values.backup.size(), std::nan(""));
   for (std::size_t i = 0; i < values.backup.size(); ++i) {
-    const bool is_later = i % n_head_total / n_head > values.repaired[i / n_head_total] / n_head;
-    if (!is_later) values.backup[i] = {};
-    p.push_back(is_later
-                    ? paired_t_p(values.n_pair_direct,
-                                 values.backup[i].value * values.n_pair_direct, squared.values[i])
-                    : std::nan(""));
+    const HeadIndex head = HeadIndex::of(i % n_head_total, config.n_head),
+                    ablated = HeadIndex::of(values.repaired[i / n_head_total], config.n_head);
+    if (head.layer <= ablated.layer) {
+      values.backup[i] = {};
+    } else if (!std::ranges::binary_search(config.pruned_heads, head)) {
+      p[i] = effect_p(values.n_pair_direct, values.backup[i].value * values.n_pair_direct,
+                      squared.values[i], values.means.margin.value);
+    }
   }
   values.backup_q = benjamini_hochberg(p);
 }
@@ -74,7 +76,7 @@ std::vector<Index> repaired_heads(const Statistics& statistics, std::size_t task
   TaskValues values;
   values.means = task_means(statistics, task, settings);
   values.direct_effect.resize(config.n_layer * config.n_head);
-  add_repair(statistics, names, settings, values);
+  add_repair(statistics, names, config, settings, values);
   return values.repaired;
 }
 
@@ -99,13 +101,16 @@ TaskValues task_values(const Statistics& statistics, std::size_t task, const Mod
   values.change = means_of(n_pair, change, settings);
   const double n = values.means.n_pair;
   const Array squared = statistics.total(names.squared_change);
-  for (std::size_t i = 0; i < n_effect; ++i) {
-    values.p[i] = paired_t_p(n, values.change[i].value * n, squared.values[i]);
+  for (const Index head_index : config.heads_left()) {
+    for (std::size_t i = head_index; i < n_effect; i += n_head_total) {
+      values.p[i] =
+          effect_p(n, values.change[i].value * n, squared.values[i], values.means.margin.value);
+    }
   }
   values.correct_change = divided(statistics.total(names.correct_change), n);
   values.first_order = divided(statistics.total(names.first_order), n);
-  add_repair(statistics, names, settings, values);
-  add_backups(statistics, names, config.n_head, settings, values);
+  add_repair(statistics, names, config, settings, values);
+  add_backups(statistics, names, config, settings, values);
   return values;
 }
 

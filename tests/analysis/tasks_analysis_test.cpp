@@ -137,6 +137,20 @@ TEST(TasksResults, OfAnExampleByHand) {
   EXPECT_THAT(group.summary, HasSubstr("1 pair longer than the context"));
 }
 
+// Without the floor of float32's rounding, changes of 1e-9 of the margin that vary as little would
+// be significant.
+TEST(TasksResults, AChangeBelowTheRoundingOfTheMarginIsNotSignificant) {
+  const auto p_of = [](double change) {
+    std::vector<double> changes;
+    for (int i = 0; i < 24; ++i) changes.push_back(change * (i % 2 == 0 ? 0.9 : 1.1));
+    return tasks_results(example_statistics(repeated({4, 2, 1, 3}), changes),
+                         {{"agreement", "", {}, 0, 0}}, example_config(), {})
+        .values("margin_change_p")(0, 0, 0, 0);
+  };
+  EXPECT_GT(p_of(-2.5e-9), 0.9);
+  EXPECT_LT(p_of(-2.5e-5), 1e-9);
+}
+
 TEST(TasksResults, ATaskWithoutPairsHasNoNumbers) {
   const ResultsGroup group = tasks_results({}, {{"empty", "", {}, 3, 0}}, example_config(), {});
   EXPECT_EQ(group.variable("n_pair").values(0), 0);
@@ -196,6 +210,34 @@ TEST(TasksResults, HeadsAreRankedByTheSmallerShareAndListedWhereBothReachATenth)
   EXPECT_THAT(needed_heads(group, 0), ElementsAre(1, 0));
   EXPECT_EQ(needed_text(group, 0), "L0H1 (40 %, 32 %), L0H0 (60 %, 20 %)");
   EXPECT_NEAR(group.variable("share_lost_least").values(0, 0, 2), 0.08, test::double_rounding);
+}
+
+TEST(TasksResults, RemovedHeadsAreNotTestedAndHaveNoRank) {
+  Statistics statistics = statistics_of_three_heads(2.5);
+  DocumentStatistics batch(statistics, 1);
+  batch.sum(TaskSums(0).first_order, {1, 3}).values = {-20, -10, -30};
+  batch.end();
+  const std::vector<Task> tasks{{"agreement", "", {}, 0, 0}};
+  ModelConfig config = test::config_of({.n_layer = 1, .n_head = 3});
+  const ResultsGroup complete = tasks_results(statistics, tasks, config, {});
+  config.pruned_heads = {{0, 2}};
+  const ResultsGroup pruned = tasks_results(statistics, tasks, config, {});
+  for (const char* const name : {"margin_change_p", "margin_change_q", "share_lost"}) {
+    for (std::size_t ablation = 0; ablation < n_task_ablation; ++ablation) {
+      EXPECT_TRUE(std::isnan(pruned.values(name)(ablation, 0, 0, 2))) << name;
+      EXPECT_FALSE(std::isnan(complete.values(name)(ablation, 0, 0, 2))) << name;
+    }
+  }
+  // Three tests of the same t, and two.
+  const Array &p = pruned.values("margin_change_p"), &q = pruned.values("margin_change_q");
+  EXPECT_DOUBLE_EQ(q(0, 0, 0, 0), std::max(p(0, 0, 0, 0), p(0, 0, 0, 1)));
+  EXPECT_EQ(needed_text(pruned, 0), "L0H1 (40 %, 32 %), L0H0 (60 %, 20 %)");
+  EXPECT_DOUBLE_EQ(complete.scalar("first_order_correlation"), 1);
+  EXPECT_DOUBLE_EQ(pruned.scalar("first_order_correlation"), 1);
+  config.pruned_heads = {{0, 0}, {0, 1}};
+  EXPECT_TRUE(
+      std::isnan(tasks_results(statistics, tasks, config, {}).scalar("first_order_correlation")))
+      << "of one head";
 }
 
 const Figure* figure_of(const std::vector<Figure>& figures, const std::string& name) {
@@ -271,6 +313,34 @@ TEST(TasksResults, BackupHeadsAreLaterOnesThatWriteMoreWithoutAHeadWithRepair) {
               HasSubstr("agreement: L0H0 (direct effect 2 logits, self-repair 1.5; L1H0 +1)."));
   // All that the head writes is lost, and more.
   EXPECT_THAT(repaired_heads(statistics_of_a_backup(2.5), 0, config, {}), ElementsAre());
+}
+
+TEST(TasksResults, RemovedHeadsAreNotTestedForBackup) {
+  ModelConfig config = test::config_of({.n_layer = 2, .n_head = 2});
+  const std::vector<Task> tasks{{"agreement", "", {}, 0, 0}};
+  const auto q_of = [&] {
+    return tasks_results(statistics_of_a_backup(0.5), tasks, config, {}).values("backup_change_q");
+  };
+  const double of_two = q_of()(0, 0, 2);
+  config.pruned_heads = {{1, 1}};
+  EXPECT_NEAR(q_of()(0, 0, 2) / of_two, 0.5, test::double_rounding);
+  EXPECT_TRUE(std::isnan(q_of()(0, 0, 3)));
+}
+
+TEST(TasksResults, ABackupBelowTheRoundingOfTheMarginIsNotSignificant) {
+  Statistics statistics = statistics_of_a_backup(0.5);
+  DocumentStatistics batch(statistics, 1);
+  const TaskSums names(0);
+  for (std::size_t i = 0; i < 24; ++i) {
+    const double noise = i % 2 == 0 ? 0.1 : -0.1, growth = i % 2 == 0 ? 2e-9 : 3e-9;
+    batch.sum(names.backup_change, {n_document_block, 1, 4})(i, 0, 3) = growth - noise;
+    batch.sum(names.squared_backup, {1, 4})(0, 3) += growth * growth - noise * noise;
+  }
+  batch.end();
+  const ResultsGroup group = tasks_results(statistics, {{"agreement", "", {}, 0, 0}},
+                                           test::config_of({.n_layer = 2, .n_head = 2}), {});
+  EXPECT_NEAR(group.values("backup_change")(0, 0, 3), 2.5e-9, 1e-12);
+  EXPECT_GT(group.values("backup_change_q")(0, 0, 3), 0.9);
 }
 
 TEST(TasksResults, AHeadThatMeanAblationDoesNotFindIsNotNeeded) {
@@ -452,11 +522,34 @@ TEST(LooksDoesClaim, LayersWhereAllHeadsLookSayNothing) {
   EXPECT_DOUBLE_EQ(relation_heads_claim(results.group("tasks"), results, {})->effect.value, 1);
 }
 
+// Layer 0 loses 2 nats without L0H0, which looks, and 1 without L0H1; its other heads are removed.
+TEST(LooksDoesClaim, RemovedHeadsAreNoHeadsToCompareWith) {
+  Results results = looking_and_needed({0}, {0, 1});
+  for (Variable& variable : results.group("tasks").variables) {
+    if (variable.name == "margin_change") variable.values(0, 0, 0, 0) = -2;
+  }
+  const auto claim = [&](const std::string& removed) {
+    results.attributes["pruned_heads"] = removed;
+    return *relation_heads_claim(results.group("tasks"), results, {});
+  };
+  EXPECT_DOUBLE_EQ(claim("").effect.value, 2 - 1.0 / 3);
+  const Claim pruned = claim("L0H2,L0H3");
+  EXPECT_DOUBLE_EQ(pruned.effect.value, 1);
+  // Marks lie on L0H0 or L0H1: the difference is 1 or -1, by chance as often.
+  EXPECT_DOUBLE_EQ(pruned.effect.low, 0);
+  EXPECT_DOUBLE_EQ(pruned.effect.high, 2);
+  EXPECT_EQ(claim("L0H1,L0H2,L0H3").evidence,
+            "Cannot be told: no layer has heads that attend along a relation of the tasks and "
+            "heads that do not.");
+}
+
 TEST(LooksDoesClaim, IsUndecidedWithoutHeadsThatLook) {
   Results results = looking_and_needed({}, {1});
   const auto none = relation_heads_claim(results.group("tasks"), results, {});
   EXPECT_EQ(none->verdict, Verdict::undecided);
-  EXPECT_EQ(none->evidence, "Cannot be told: no head attends along a relation of the tasks.");
+  EXPECT_EQ(none->evidence,
+            "Cannot be told: no layer has heads that attend along a relation of the tasks and "
+            "heads that do not.");
   results.groups.erase(results.groups.begin());
   const auto alone = relation_heads_claim(results.group("tasks"), results, {});
   EXPECT_THAT(alone->evidence, HasSubstr("no relation of a task that the model is shown to do"));

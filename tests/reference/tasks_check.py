@@ -18,6 +18,8 @@ from classification_check import adjusted
 from plain_bpe import Tokenizer
 from plain_gpt2 import Pass, compare, layer_norm, read_model, report_failures, t_upper_tail
 
+FLOAT32_ROUNDING = 2.0 ** -23  # relative
+
 # Differences of logits in the program's float32.
 TOLERANCE = 1e-5
 
@@ -81,7 +83,9 @@ def check_task(model, pairs, group, place):
         grown = np.array([values for _, values in ablated[unit]]) - direct
         later = np.arange(len(heads)) // n_head > unit // n_head
         expected[unit, later] = grown.mean(0)[later]
-        t = grown.mean(0)[later] / np.maximum(grown.std(0, ddof=1)[later] / np.sqrt(len(pairs)), 1e-300)
+        n, mean = len(pairs), grown.mean(0)[later]
+        squares = (grown[:, later] ** 2).sum(0) + n * (FLOAT32_ROUNDING * group["margin"][place]) ** 2
+        t = mean / np.sqrt((squares - n * mean ** 2) / (n - 1) / n)
         p[unit, later] = [2 * t_upper_tail(abs(each), len(pairs) - 1) for each in t]
     compare(f"backup, {len(repaired)} heads", expected, got, TOLERANCE)
     compare("backup q", adjusted(p), group["backup_change_q"][place], 1e-3)

@@ -93,7 +93,7 @@ std::uint64_t CopyEffects::bytes(const ModelConfig& config, Index n_token) {
 }
 
 EffectTest test_effect(const Statistics& statistics, const std::string& effect,
-                       const std::string& null) {
+                       const std::string& null, const std::vector<Index>& pruned) {
   const Array sums = statistics.total(effect), weights = statistics.total(weight_name(effect)),
               nulls = statistics.total(null);
   const Index n_head_total = sums.size() / n_block;
@@ -118,19 +118,21 @@ EffectTest test_effect(const Statistics& statistics, const std::string& effect,
       total += value;
       squares += value * value;
     }
-    test.p.push_back(paired_t_p(n_used, total, squares));
+    const bool is_removed = std::ranges::binary_search(pruned, head_index);
+    test.p.push_back(is_removed ? arma::datum::nan : paired_t_p(n_used, total, squares));
   }
   test.q = benjamini_hochberg(test.p);
   return test;
 }
 
-void add_effect_tests(const Statistics& statistics, ResultsGroup& group) {
+void add_effect_tests(const Statistics& statistics, const std::vector<Index>& pruned,
+                      ResultsGroup& group) {
   const VariableTable& variables = classification_variables();
   for (const auto& [effect, null] :
        {std::pair{HeadScore::copy_effect, HeadScore::copy_effect_null},
         {HeadScore::suppression_effect, HeadScore::suppression_effect_null}}) {
     const std::string name = score_info(effect).name;
-    const EffectTest test = test_effect(statistics, name, score_info(null).name);
+    const EffectTest test = test_effect(statistics, name, score_info(null).name, pruned);
     group.add(variables["{effect}_p"].with("effect", name), test.p);
     group.add(variables["{effect}_q"].with("effect", name), test.q);
   }

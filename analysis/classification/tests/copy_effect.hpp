@@ -64,16 +64,19 @@ class CopyEffects {
 /// Whether an effect differs from its null: two-sided t over blocks of documents (documents
 /// themselves up to n_document_block), the sums' ratio and its linearised error.
 struct EffectTest {
-  std::vector<double> p, q;  ///< by head; q by Benjamini & Hochberg over heads
+  /// By head, NaN of heads that the model has lost; q by Benjamini & Hochberg over heads.
+  std::vector<double> p, q;
 };
 /// @param effect, null  names of sums of dimensions block, layer, head.
+/// @param pruned        head_index of the heads that are not tested, ascending.
 EffectTest test_effect(const Statistics& statistics, const std::string& effect,
-                       const std::string& null);
+                       const std::string& null, const std::vector<Index>& pruned = {});
 
 /// Fewest logits of an effect from which on a head copies or suppresses.
 inline constexpr double least_effect = 0.1;
 
 /// Adds `copy_effect_p`, `copy_effect_q`, `suppression_effect_p` and `suppression_effect_q`.
-void add_effect_tests(const Statistics& statistics, ResultsGroup& group);
+void add_effect_tests(const Statistics& statistics, const std::vector<Index>& pruned,
+                      ResultsGroup& group);
 
 }  // namespace headscope

@@ -1,12 +1,14 @@
 #include "classification/tests/coreference.hpp"
 
+#include <algorithm>
+
 #include "classification/tests/paired.hpp"
 #include "classification/tests/relations.hpp"
 #include "scores/words.hpp"
 
 namespace headscope {
 
-CoreferenceTest test_coreference(const WeightedSums& sums) {
+CoreferenceTest test_coreference(const WeightedSums& sums, const std::vector<Index>& pruned) {
   const PairedSums paired(sums.statistics(), pronoun_test_name, n_coreference_rule);
   CoreferenceTest test;
   test.accuracy = sums.ratio(score_info(HeadScore::coreference_pronoun).name, Half::odd);
@@ -19,9 +21,10 @@ CoreferenceTest test_coreference(const WeightedSums& sums) {
   test.n_pronoun = paired.n_case();
   test.n_document = paired.n_document();
   for (Index head_index = 0; head_index < test.accuracy.n_rows; ++head_index) {
-    test.p.push_back(is_enough(test.n_pronoun, test.n_document)
-                         ? paired.p(head_index, test.of_rule.col(0).index_max())
-                         : arma::datum::nan);
+    const bool has_p = is_enough(test.n_pronoun, test.n_document) &&
+                       !std::ranges::binary_search(pruned, head_index);
+    test.p.push_back(has_p ? paired.p(head_index, test.of_rule.col(0).index_max())
+                           : arma::datum::nan);
   }
   test.q = benjamini_hochberg(test.p);
   return test;

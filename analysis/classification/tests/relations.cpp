@@ -19,7 +19,7 @@ Index best_place(const arma::vec& arcs, Index first, Index preferred = no_positi
 }
 
 /// Heads against the rule and against the best offset, over odd documents.
-void add_tests(const WeightedSums& sums, RelationTest& test) {
+void add_tests(const WeightedSums& sums, const std::vector<Index>& pruned, RelationTest& test) {
   const PairedSums paired(sums.statistics(),
                           relation_test_name(test.relation, static_cast<Index>(test.direction)),
                           n_relation_rule);
@@ -29,7 +29,8 @@ void add_tests(const WeightedSums& sums, RelationTest& test) {
       test.rule == RelationRule::offset ? test.offset : longest_offset + 1 + test.word_class;
   for (Index head_index = 0; head_index < test.accuracy.size(); ++head_index) {
     const auto p_against = [&](Index of_rule) {
-      return is_tested(test) ? paired.p(head_index, of_rule) : arma::datum::nan;
+      const bool has_p = is_tested(test) && !std::ranges::binary_search(pruned, head_index);
+      return has_p ? paired.p(head_index, of_rule) : arma::datum::nan;
     };
     test.p.push_back(p_against(rule));
     test.offset_p.push_back(p_against(test.offset));
@@ -152,7 +153,7 @@ void fill(const WeightedSums& sums, const RelationSums& read, const std::vector<
       test.heldout_accuracy(head_index, w) = heldout.accuracy(direction, head_index, w);
     }
   }
-  add_tests(sums, test);
+  add_tests(sums, pruned, test);
 }
 
 /// Relations in both directions, one after the other, with room for all that is kept of them: what

@@ -41,7 +41,8 @@ struct RelationTest {
   arma::mat heldout_accuracy;                ///< head_index x weighting
 
   /// Per head: p by a one-sided paired t-test over odd documents of its hits minus those of `rule`,
-  /// and the q-value; offset_p, offset_q: minus those of the best offset. NaN if not tested.
+  /// and the q-value; offset_p, offset_q: minus those of the best offset. NaN if not tested, and of
+  /// heads that the model has lost.
   std::vector<double> p, q, offset_p, offset_q;
 };
 
@@ -83,7 +84,7 @@ class HeldoutArcs {
 
 /// Every relation in both directions, in order; q-values over all heads of those that are tested.
 /// @param offset_alone  leaves out the rule by word class, as published tests do.
-/// @param pruned        head_index of the heads that are never chosen, ascending.
+/// @param pruned        head_index of the heads that are never chosen or tested, ascending.
 RelationTests test_relations(const WeightedSums& sums, bool offset_alone,
                              const std::vector<Index>& pruned = {});
 
