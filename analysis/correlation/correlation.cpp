@@ -189,10 +189,8 @@ class Correlation::Observer : public PieceObserver {
 
   void add_covariance(const LayerView& view) {
     const Index d_z = config_.d_z();
-    const blas::ConstView z = blas::ConstView(view.z).cols(1, view.n_token - 1);
-    Matrix product(d_z, d_z, arma::fill::none);
-    blas::multiply(z, blas::Transpose::no, z, blas::Transpose::yes, product);
-    const std::vector<float> triangle = lower_triangle(product);
+    const std::vector<double> triangle =
+        product_triangle(blas::ConstView(view.z).cols(1, view.n_token - 1));
     statistics_.add(z_product_name(view.layer), {triangle.size()}, 0, triangle);
     Array& sum = statistics_.sum("z_sum", {config_.n_layer, d_z});
     for (Index t = 1; t < view.n_token; ++t) {
@@ -243,7 +241,8 @@ std::uint64_t memory(const RunShape& run) {
       Statistics::sum_bytes *
           ((2 * n_document_block + 4) * pairs + config.n_layer * d + n_document_block) +
       (Statistics::added_bytes - sizeof(double)) * config.n_layer * triangle_size(d) +
-      d * d * (2 * sizeof(float) + 3 * sizeof(double));  // one layer's products
+      d * d * (2 * sizeof(float) + 3 * sizeof(double)) +  // one layer's products
+      run.n_token * d * sizeof(float);
   if (options.cosine_all) {
     bytes += (Statistics::sum_bytes + 2 * sizeof(double)) * all_pairs +
              residual_space_bytes(config, run.n_token, run.n_thread);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "base/label_text.hpp"
@@ -117,8 +118,10 @@ double stress(const ResultsGroup& group) {
   return total == 0 ? 0 : std::sqrt(error / total);
 }
 
-/// @param types  by head; null if no analysis told them.
-Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
+/// @param removed  by head; removed heads are no points.
+/// @param types    by head; null if no analysis told them.
+Figure clusters(const ResultsGroup& group, const std::vector<bool>& removed,
+                const HeadTypes* types) {
   const Array& mds = group.values("mds");
   const std::size_t n_head = group.dimension("head").size(),
                     n_type = types == nullptr ? 0 : types->names.size();
@@ -129,6 +132,7 @@ Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
   // Last, heads of no type.
   by_type.push_back(types == nullptr ? Series::points() : Series::points("no type", no_colour));
   for (std::size_t head_index = 0; head_index < mds.shape[0]; ++head_index) {
+    if (removed[head_index]) continue;
     Series& series = by_type[types == nullptr ? 0 : types->primary[head_index].value_or(n_type)];
     series.add(mds(head_index, 0), mds(head_index, 1));
     series.point_labels.push_back(head_text(head_index, n_head));
@@ -152,10 +156,10 @@ Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
                            .equal = true}};
 }
 
-/// Figures of the heads of a layer beside one another; none where a layer has one head.
+/// Figures of the heads of a layer beside one another; none where no layer has two.
 std::vector<Figure> layer_figures(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
-  if (group.dimension("head").size() == 1) return {};
+  if (finite_values(group.values("mean_abs_cosine").values).empty()) return {};
   const Array& cosine = group.values("cosine");
   return {
       mean_cosine(results, group),
@@ -194,9 +198,11 @@ std::vector<Figure> correlation_figures(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
   std::vector<Figure> figures = layer_figures(results);
   if (group.has("cosine_all")) figures.push_back(across_layers(group));
-  if (group.has("mds")) {
+  const HeadShape shape{group.dimension("layer").size(), group.dimension("head").size()};
+  const std::vector<bool> removed = removed_heads(results, shape);
+  if (group.has("mds") && std::ranges::count(removed, false) > 0) {
     const std::optional<HeadTypes> types = head_types(results);
-    figures.push_back(clusters(group, types ? &*types : nullptr));
+    figures.push_back(clusters(group, removed, types ? &*types : nullptr));
   }
   return figures;
 }

@@ -23,7 +23,8 @@ const VariableTable correlation_variables{
      "cosine between the outputs of two heads, stacked over all tokens but position 0; head space: "
      "z, in each head's basis; residual space: z W_O"},
     {"cosine_token", "space layer head_i head_j", "cosine",
-     "mean over tokens but position 0 of the cosine of two heads' outputs"},
+     "mean over tokens but position 0 of the cosine of two heads' outputs; no value where cosine "
+     "has none"},
     {"cosine_all", "unit_i unit_j", "cosine",
      "cosine in residual space between heads of all layers; unit = layer * n_head + head"},
     {"cka", "layer head_i head_j", "1",
@@ -84,8 +85,11 @@ void add_cosines(const Statistics& statistics, const BlockProducts& blocks,
     const Array total = total_products(blocks[space]);
     const Array token = statistics.total(std::string(spaces[space]) + "_cosine");
     for (Index layer = 0; layer < config.n_layer; ++layer) {
-      cosine.set(cosines(total.matrix(layer)), space, layer);
-      cosine_token.set(token.matrix(layer) / n_token, space, layer);
+      const arma::mat of_layer = cosines(total.matrix(layer));
+      arma::mat mean = token.matrix(layer) / n_token;
+      mean.elem(arma::find_nan(of_layer)).fill(arma::datum::nan);
+      cosine.set(of_layer, space, layer);
+      cosine_token.set(mean, space, layer);
     }
   }
   group.add(correlation_variables["cosine"], cosine);
@@ -203,12 +207,12 @@ Claim mixing_claim(const Estimate& overlap, const ResultsGroup& group) {
   claim.evidence =
       "Before W_O the concatenated outputs of heads are orthogonal. After W_O, " +
       percent(overlap.value) + " of the absolute inner products are between different heads." +
-      (shares.empty()
-           ? ""
-           : " A head accounts for " +
-                 (shares.size() == 1 ? percent(*most)
-                                     : "between " + percent(*least) + " and " + percent(*most)) +
-                 " of the output of its layer.") +
+      (shares.empty() ? ""
+                      : " A head accounts for " +
+                            (percent(*least) == percent(*most)
+                                 ? percent(*most)
+                                 : "between " + percent(*least) + " and " + percent(*most)) +
+                            " of the output of its layer.") +
       " Untrained models (--control random) put the claim to the test.";
   return claim;
 }

@@ -146,12 +146,31 @@ double js_distance(const float* p, const float* q, Index n) {
   return std::sqrt(js_divergence(p, q, n));
 }
 
-std::vector<float> lower_triangle(const Matrix& symmetric) {
-  std::vector<float> triangle;
-  triangle.reserve(triangle_size(symmetric.n_cols));
-  for (Index j = 0; j < symmetric.n_cols; ++j) {
-    triangle.insert(triangle.end(), symmetric.colptr(j) + j,
-                    symmetric.colptr(j) + symmetric.n_rows);
+std::vector<double> product_triangle(blas::ConstView z) {
+  const Index d_z = z.n_row;
+  const auto n_token = static_cast<double>(z.n_col);
+  arma::vec sum(d_z, arma::fill::zeros), left_over(d_z, arma::fill::zeros);
+  for (Index t = 0; t < z.n_col; ++t) {
+    for (Index i = 0; i < d_z; ++i) sum(i) += z.data[t * z.stride + i];
+  }
+  const arma::fvec mean = arma::conv_to<arma::fvec>::from(sum / n_token);
+  Matrix differences(d_z, z.n_col, arma::fill::none);
+  for (Index t = 0; t < z.n_col; ++t) {
+    for (Index i = 0; i < d_z; ++i) {
+      differences(i, t) = z.data[t * z.stride + i] - mean(i);
+      left_over(i) += differences(i, t);  // the mean is rounded
+    }
+  }
+  Matrix product(d_z, d_z, arma::fill::none);
+  blas::multiply(differences, blas::Transpose::no, differences, blas::Transpose::yes, product);
+  std::vector<double> triangle;
+  triangle.reserve(triangle_size(d_z));
+  for (Index j = 0; j < d_z; ++j) {
+    for (Index i = j; i < d_z; ++i) {
+      const double of_i = mean(i), of_j = mean(j);
+      triangle.push_back(product(i, j) + of_i * left_over(j) + left_over(i) * of_j +
+                         n_token * of_i * of_j);
+    }
   }
   return triangle;
 }

@@ -51,8 +51,10 @@ arma::mat pattern_overlap(const Cube& pattern);
 /// Source: Endres & Schindelin 2003.
 double js_distance(const float* p, const float* q, Index n);
 
-/// The lower triangle of a symmetric matrix, diagonal included, column after column.
-std::vector<float> lower_triangle(const Matrix& symmetric);
+/// The sum of z z' over the columns of z, its lower triangle, diagonal included, column after
+/// column. What varies little about a large mean is kept: only products of differences from the
+/// mean are rounded to float32.
+std::vector<double> product_triangle(blas::ConstView z);
 arma::mat from_lower_triangle(const std::vector<double>& triangle, Index n);
 inline std::uint64_t triangle_size(std::uint64_t n) {
   return n * (n + 1) / 2;

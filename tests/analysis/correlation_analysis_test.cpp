@@ -157,6 +157,22 @@ TEST(LinearCka, OfAConstantOutputIsNotANumber) {
   EXPECT_TRUE(std::isnan(cka(1, 1)));
 }
 
+TEST(LinearCka, IsThatOfWhatVariesAboutALargeMean) {
+  test::Normal normal(8);
+  const Index n_token = 400;
+  const Matrix varying = normal.matrix(4, n_token);
+  const auto cka_with = [&](float size, float mean) {
+    Matrix z = varying;
+    z.rows(2, 3) = mean + size * z.rows(2, 3);
+    const arma::mat product = from_lower_triangle(product_triangle(blas::ConstView(z)), 4);
+    const arma::vec sum = arma::sum(arma::conv_to<arma::mat>::from(z), 1);
+    return linear_cka(sum, product, n_token, 2)(0, 1);
+  };
+  // float32 rounds z to 6e-8 of the mean, 6e-4 of what varies.
+  EXPECT_NEAR(cka_with(1e-4F, 1), cka_with(1, 0), 1e-3 * cka_with(1, 0));
+  EXPECT_TRUE(std::isnan(cka_with(0, 0.1F)));
+}
+
 TEST(PatternOverlap, SumsProductsOverKeysForQueriesAfterTheFirst) {
   Cube pattern(2, 2, 2, arma::fill::zeros);
   pattern(0, 0, 0) = pattern(0, 0, 1) = 1;

@@ -205,6 +205,27 @@ TEST(CorrelationSummary, NamesThePairOfResidualSpaceWithTheLargestCosine) {
   EXPECT_THAT(group.summary, HasSubstr("largest absolute cosine is L0H0 and L0H1: -0.25."));
 }
 
+TEST(CorrelationCosines, OfAHeadWithoutOutputAreNotANumber) {
+  Statistics statistics = sums_of({0}, {0});
+  DocumentStatistics batch(statistics, 1);
+  for (const char* const name : {"head_total", "residual_total"}) {
+    batch.sum(name, {n_document_block, 1, 2, 2})(0, 0, 1, 1) = -1;
+  }
+  for (const char* const name : {"head_cosine", "residual_cosine"}) {
+    batch.sum(name, {1, 2, 2})(0, 1, 1) = -1;
+  }
+  batch.end();
+  const ResultsGroup group = correlation_results(statistics, correlation_config(), settings());
+  for (const char* const name : {"cosine", "cosine_token"}) {
+    const Array& cosine = group.values(name);
+    for (const std::size_t space : {0, 1}) {
+      EXPECT_EQ(cosine(space, 0, 0, 0), 1) << name;
+      EXPECT_TRUE(std::isnan(cosine(space, 0, 0, 1))) << name;
+      EXPECT_TRUE(std::isnan(cosine(space, 0, 1, 1))) << name;
+    }
+  }
+}
+
 /// Recomputes every number in NumPy from stacked outputs. The parameter is --js-queries.
 class CorrelationAgainstNumPy : public testing::TestWithParam<const char*> {};
 
