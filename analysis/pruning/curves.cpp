@@ -99,6 +99,10 @@ Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
                       " of the baseline loss";
   claim.effect = group.variable("prunable_share").estimate(i);
   claim.verdict = verdict_of(claim.effect, Side::at_least, many);
+  if (std::isnan(claim.effect.value)) {
+    claim.evidence = "The model has no head left to prune.";
+    return claim;
+  }
   claim.evidence =
       percent(claim.effect.value) +
       " of the heads can be pruned before the loss on odd-numbered documents exceeds " +

@@ -104,11 +104,14 @@ ChartPanel curve_panel(const ResultsGroup& group, Index n_head, const std::strin
   return panel;
 }
 
-Figure curve_figure(const Results& results) {
-  const ResultsGroup& group = results.group("pruning");
-  const auto n_head = static_cast<Index>(std::ranges::count(
-      removed_heads(results, {group.dimension("layer").size(), group.dimension("head").size()}),
-      false));
+/// @param n_head  heads that the model has not lost, at least 1.
+Figure curve_figure(const ResultsGroup& group, Index n_head) {
+  constexpr double enlarged = 0.2;
+  std::vector<ChartPanel> panels{curve_panel(group, n_head, "all heads", 1)};
+  const bool has_enlarged = static_cast<double>(n_head) * enlarged >= 1;
+  if (has_enlarged) {
+    panels.push_back(curve_panel(group, n_head, "the first 20 %, enlarged", enlarged));
+  }
   return {.name = "michel2019_curve",
           .group = group.name,
           .title = "Loss as heads are pruned",
@@ -118,29 +121,33 @@ Figure curve_figure(const Results& results) {
               "in random order (mean of 5 orders; band: one standard deviation, cut at the whole "
               "model's loss where their mean lies above that). Even-numbered documents make the "
               "orders; odd-numbered documents "
-              "measure the loss. The right panel enlarges the beginning of the left panel.",
+              "measure the loss." +
+              std::string(
+                  has_enlarged ? " The right panel enlarges the beginning of the left panel." : ""),
           .source = michel,
-          .content = Chart{.panels = {curve_panel(group, n_head, "all heads", 1),
-                                      curve_panel(group, n_head, "the first 20 %, enlarged", 0.2)},
+          .content = Chart{.panels = std::move(panels),
                            .x_title = "share of heads pruned",
                            .y_title = "loss (nats per token)",
                            .separate_ranges = true}};
 }
 
 /// Importance across, the measured loss increase up.
+/// @param removed  by head; removed heads are no points.
 /// @param variant  of the importance.
-ChartPanel importance_panel(const ResultsGroup& group, const char* variant,
-                            const std::string& title) {
+ChartPanel importance_panel(const ResultsGroup& group, const std::vector<bool>& removed,
+                            const char* variant, const std::string& title) {
   const std::size_t place = group.dimension("variant").index_of(variant);
   const Array importance = group.values("importance").part(place),
               measured = group.values("loss_increase").part(0);
+  const std::vector<std::string> names = furthest_names(measured.values, measured.shape[1], 6);
   Series heads = Series::points("heads");
   for (std::size_t head_index = 0; head_index < importance.size(); ++head_index) {
+    if (removed[head_index]) continue;
     const Estimate increase = group.variable("loss_increase").estimate(head_index);
     if (increase.has_interval()) heads.label = "heads, 95 % interval";
     heads.add(importance.values[head_index], increase);
+    heads.point_labels.push_back(names[head_index]);
   }
-  heads.point_labels = furthest_names(measured.values, measured.shape[1], 6);
   const double rho = group.values("importance_correlation")(place);
   const std::string correlation =
       std::isnan(rho) ? ""
@@ -148,9 +155,10 @@ ChartPanel importance_panel(const ResultsGroup& group, const char* variant,
   return {title + correlation, {std::move(heads)}};
 }
 
-Figure importance_figure(const ResultsGroup& group) {
-  const ChartPanel absolute = importance_panel(group, "per_example", "absolute, per example");
-  ChartPanel prediction = importance_panel(group, "signed", "signed, the prediction");
+Figure importance_figure(const ResultsGroup& group, const std::vector<bool>& removed) {
+  const ChartPanel absolute =
+      importance_panel(group, removed, "per_example", "absolute, per example");
+  ChartPanel prediction = importance_panel(group, removed, "signed", "signed, the prediction");
   const auto [least, most] = std::ranges::minmax(prediction.series.front().x);
   prediction.series.insert(prediction.series.begin(), {.label = "exact prediction",
                                                        .x = {least, most},
@@ -178,9 +186,13 @@ Figure importance_figure(const ResultsGroup& group) {
 
 std::vector<Figure> pruning_figures(const Results& results) {
   const ResultsGroup& group = results.group("pruning");
-  std::vector<Figure> figures{ablation_figure(group), all_but_one_figure(group),
-                              importance_figure(group)};
-  if (group.has("curve")) figures.push_back(curve_figure(results));
+  const HeadShape shape{group.dimension("layer").size(), group.dimension("head").size()};
+  const std::vector<bool> removed = removed_heads(results, shape);
+  const auto n_head = static_cast<Index>(std::ranges::count(removed, false));
+  std::vector<Figure> figures{ablation_figure(group), all_but_one_figure(group)};
+  if (n_head == 0) return figures;
+  figures.push_back(importance_figure(group, removed));
+  if (group.has("curve")) figures.push_back(curve_figure(group, n_head));
   return figures;
 }
 

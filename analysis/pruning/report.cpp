@@ -3,24 +3,26 @@
 #include <numeric>
 
 #include "base/number_text.hpp"
+#include "headscope/head_types.hpp"
+#include "pruning/costliest.hpp"
 #include "pruning/results.hpp"
 #include "report_text.hpp"
-#include "significance.hpp"
 
 namespace headscope {
 namespace {
 
-std::string one_head_line(const ResultsGroup& group) {
-  const Array cost = group.values("loss_increase").part(0);
-  const std::optional<std::size_t> most = largest(cost.values);
-  if (!most) return "";
-  const double baseline = group.scalar("loss_baseline"), rise = cost.values[*most];
-  const std::string text =
-      rise <= 0 ? no_head_costs
-                : "Setting " + head_text(*most, cost.shape[1]) +
-                      " to zero costs most: the loss rises by " + number_text(rise, 3) + " nats (" +
-                      percent(rise / baseline) + " of " + number_text(baseline, 3) +
-                      ", the loss on the documents of this analysis).";
+std::string costliest_text(const ResultsGroup& group, const CostliestHead& costliest) {
+  if (!costliest.is_any()) return no_head_costs;
+  if (!costliest.is_shown()) return costliest.chance_text();
+  const double baseline = group.scalar("loss_baseline");
+  return "Setting " + costliest.name() + " to zero costs " + costliest.most() +
+         ": the loss rises by " + number_text(costliest.rise(), 3) + " nats (" +
+         percent(costliest.rise() / baseline) + " of " + number_text(baseline, 3) +
+         ", the loss on the documents of this analysis).";
+}
+
+std::string one_head_line(const ResultsGroup& group, const CostliestHead& costliest) {
+  const std::string text = costliest_text(group, costliest);
   const double n_interval = group.values("n_interval")(0);
   if (n_interval == 0) {
     return text +
@@ -31,22 +33,18 @@ std::string one_head_line(const ResultsGroup& group) {
          number_text(group.values("n_harmless")(0), 0) + " of " + number_text(n_interval, 0) + ".";
 }
 
-std::string matter_text(const ResultsGroup& group) {
-  const Array cost = group.values("loss_increase").part(0);
-  const std::optional<std::size_t> most = largest(cost.values);
-  if (!most) return "";
-  const double rise = cost.values[*most];
+std::string matter_text(const ResultsGroup& group, const CostliestHead& costliest) {
   const double n_interval = group.values("n_interval")(0);
-  const std::string name = head_text(*most, cost.shape[1]), size = number_text(rise, 3) + " nats";
   std::string text = no_head_costs;
-  if (rise > 0) {
-    const Estimate estimate = group.variable("loss_increase").estimate(*most);
-    text = estimate.has_interval() && !is_measurable(estimate, group.scalar("loss_baseline"))
-               ? "No head is shown to matter by itself: the costliest, " + name +
-                     ", raises the loss by " + size + ", which may be chance."
-               : name + " matters most: without it the loss rises by " + size + ".";
+  if (costliest.is_any()) {
+    text = costliest.is_shown()
+               ? costliest.name() + " matters " + costliest.most() +
+                     ": without it the loss rises by " + number_text(costliest.rise(), 3) + " nats."
+               : costliest.chance_text();
   }
-  if (n_interval == 0) return text;
+  if (n_interval == 0) {
+    return text + (costliest.is_any() ? " Without intervals this may be chance." : "");
+  }
   return text + " " + number_text(group.values("n_harmless")(0), 0) + " of " +
          number_text(n_interval, 0) + " heads can each be pruned without measurable loss.";
 }
@@ -56,6 +54,7 @@ std::string many_heads_line(const ResultsGroup& group) {
   const Array& share = group.values("prunable_share");
   std::string text;
   for (std::size_t i = 0; i < share.size(); ++i) {
+    if (std::isnan(share(i))) return "";  // the model has no head left
     text += (text.empty() ? "Heads that can be pruned together, least important first: " : ", ") +
             percent(share(i)) + " with a loss increase of at most " +
             percent(group.dimension("tolerance").values[i]);
@@ -124,10 +123,15 @@ std::string donor_line(const ResultsGroup& group) {
 
 Description description(const Results& results) {
   const ResultsGroup& group = results.group("pruning");
+  const HeadShape shape{group.dimension("layer").size(), group.dimension("head").size()};
+  const std::vector<bool> is_removed = removed_heads(results, shape);
+  const CostliestHead costliest(
+      group, numbers_where(shape.n_head_total(),
+                           [&](std::size_t head_index) { return !is_removed[head_index]; }));
   Description description;
-  description.headline.matter = matter_text(group);
+  description.headline.matter = matter_text(group, costliest);
   description.found = description.headline.matter;
-  description.add("Pruning one head", one_head_line(group));
+  description.add("Pruning one head", one_head_line(group, costliest));
   description.add("Pruning many", many_heads_line(group));
   description.add("Two phases", phases_line(group));
   description.add("Population", population_line(group));

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
+#include "pruning/costliest.hpp"
 #include "pruning/curves.hpp"
 #include "pruning/direct_effects.hpp"
 #include "pruning/orders.hpp"
@@ -179,7 +181,7 @@ void add_loss(const Statistics& statistics, const AnalysisSettings& settings, Re
   const Array n_document = statistics.total("n_document"), sums = statistics.total("loss");
   const Bootstrap bootstrap =
       Bootstrap::of_documents(n_document.values, settings.n_bootstrap, settings.seed);
-  const std::vector<Estimate> loss = bootstrap.estimates([&](const BootstrapCounts& weights) {
+  std::vector<Estimate> loss = bootstrap.estimates([&](const BootstrapCounts& weights) {
     double nats = 0, n_predicted = 0;
     for (std::size_t block = 0; block < weights.size(); ++block) {
       nats += weights[block] * sums(block, 0);
@@ -187,6 +189,7 @@ void add_loss(const Statistics& statistics, const AnalysisSettings& settings, Re
     }
     return std::vector<double>{nats / n_predicted};
   });
+  loss[0] = within(std::move(loss[0]), 0, std::numeric_limits<double>::infinity());
   group.add(pruning_variables()["loss"], loss);
   group.add(pruning_variables()["n_document"],
             std::accumulate(n_document.values.begin(), n_document.values.end(), 0.0));
@@ -261,16 +264,19 @@ std::string correlation_text(const ResultsGroup& group) {
          joined(known, " and ") + ".";
 }
 
-std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
-  const Array& increase = group.values("loss_increase");
-  const std::size_t worst = largest(increase.part(0).values).value_or(0);
-  const double most = increase.values[worst];
+std::string costliest_text(const CostliestHead& costliest) {
+  if (!costliest.is_any()) return no_head_costs;
+  if (!costliest.is_shown()) return costliest.chance_text();
+  return "Setting " + costliest.name() + " to zero costs " + costliest.most() + " (+" +
+         number_text(costliest.rise(), 3) + " nats).";
+}
+
+std::string summary_text(const ResultsGroup& group, const DocumentRows& rows,
+                         const ModelConfig& config) {
+  const std::vector<Index> left = config.heads_left();
   return loss_text(group, rows) + " " +
-         (most <= 0
-              ? no_head_costs
-              : "The head that costs most to remove is " + head_text(worst, increase.shape[2]) +
-                    " (+" + number_text(most, 3) + " nats).") +
-         " " + harmless_text(group) + correlation_text(group);
+         costliest_text(CostliestHead(group, {left.begin(), left.end()})) + " " +
+         harmless_text(group) + correlation_text(group);
 }
 
 /// A model that does worse than guessing is not read as it was trained: no claim is settled.
@@ -339,7 +345,7 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
   if (!rows.curve.empty()) {
     add_pruning_curves(rows, config, settings, group);
   }
-  group.summary = summary_text(group, rows);
+  group.summary = summary_text(group, rows, config);
   doubt_a_loss_above_chance(config, group);
   return group;
 }

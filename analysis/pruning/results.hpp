@@ -41,9 +41,6 @@ inline Index n_pruned_at(std::size_t step, Index n_head) {
   return step * n_head / (n_curve_step - 1);
 }
 
-/// What is said where the largest loss increase is not above 0.
-inline constexpr const char* no_head_costs = "No head's removal raises the loss.";
-
 /// Share of heads set to zero at a curve step: n_pruned_at / n_head.
 inline double pruned_share_at(std::size_t step, Index n_head) {
   return static_cast<double>(n_pruned_at(step, n_head)) / static_cast<double>(n_head);

@@ -264,7 +264,7 @@ TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
     ablated(0, 1, 4) = 20 + 1e-6;         // 1e-7 nats a token, less than float32 rounds 2 nats to
   }
   const ResultsGroup group = results_of(statistics);
-  EXPECT_THAT(group.summary, HasSubstr("L1H2 (+1 nats)"));
+  EXPECT_THAT(group.summary, HasSubstr("Setting L1H2 to zero costs most (+1 nats)."));
   EXPECT_THAT(group.summary, HasSubstr(" 9 of 10 heads"));
   EXPECT_EQ(group.variable("n_harmless").values(0), 9);
   EXPECT_EQ(group.variable("n_interval").values(0), 10);

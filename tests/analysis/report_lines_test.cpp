@@ -88,6 +88,29 @@ TEST(PruningLines, CallNoHeadOneThatMattersByChance) {
               testing::StartsWith("L1H2 matters most: without it the loss rises by 2.5 nats."));
 }
 
+TEST(PruningLines, NameTheCostliestOfTheHeadsThatAreShownToMatter) {
+  ResultsGroup group = pruning(5, 4);
+  Variable& increase = group.variables.front();
+  increase.interval.emplace();
+  increase.interval->low = increase.values.mapped([](double value) { return value - 3; });
+  increase.interval->high = increase.values.mapped([](double value) { return value + 3; });
+  increase.interval->low(0, 0, 1) = 0.05;
+  const Description part = described(pruning_presentation(), group);
+  EXPECT_EQ(part.found,
+            "L0H1 matters most of the heads shown to matter: without it the loss rises by 0.1 "
+            "nats. 4 of 5 heads can each be pruned without measurable loss.");
+  EXPECT_THAT(lines(part)["Pruning one head"],
+              testing::StartsWith("Setting L0H1 to zero costs most of the heads shown to matter:"));
+}
+
+TEST(PruningLines, NameNoHeadThatTheModelHasLostAndNoneByATie) {
+  EXPECT_EQ(described(pruning_presentation(), pruning(0, 0), "L1H2").found,
+            "L0H1 matters as much as any: without it the loss rises by 0.1 nats. Without intervals "
+            "this may be chance.");
+  EXPECT_EQ(described(pruning_presentation(), pruning(0, 0), "L0H1,L0H2,L1H0,L1H1,L1H2").found,
+            "No head's removal raises the loss.");
+}
+
 TEST(PruningLines, CountTheHarmlessHeadsAsTheAnalysisDid) {
   EXPECT_THAT(lines(described(pruning_presentation(), pruning(5, 2)))["Pruning one head"],
               HasSubstr("without a measurable increase: 2 of 5."));
@@ -170,13 +193,15 @@ TEST(CircuitLines, QuoteTheEffectMeasuredOnTextWhereThereIsOne) {
   add(measured, "copy_effect", {"layer", "head"}, Array({2, 3}, {9, 0.2, 0, 0, 0, 0.65}));
   add(measured, "suppression_effect", {"layer", "head"}, Array({2, 3}, {-9, 0, 0, 0, -0.25, 0}));
   add(measured, "type_threshold", {"head_type", "layer", "head"}, Array({3, 2, 3}, 0.1));
+  add(measured, "type_share", {"head_type"}, Array({3}, {0.5, 0.4, std::nan("")}));
   results.groups.push_back(measured);
   std::map<std::string, std::string> said = lines(circuits_presentation().describe(results));
   EXPECT_FALSE(said.contains("Weights"));
   EXPECT_EQ(said["Copying"],
-            "Heads that on the text raise the logit of the attended token by at least 0.1: 2 heads "
-            "(most: L1H2, by 0.65); heads that lower the logit of attended tokens that were "
-            "already predicted by at least 0.1: 1 head (most: L1H1, by 0.25).");
+            "Heads by what they are shown to do on the text: copying (raises the logit of the "
+            "attended token by at least 0.1): 2 heads (most: L1H2, by 0.65); suppressing (lowers "
+            "the logit of attended tokens that were already predicted by at least 0.1): not "
+            "tested.");
 }
 
 TEST(LikenessLine, NamesTheLayersWhoseIntervalsSayThatTrainingChangedThem) {

@@ -184,21 +184,13 @@ class AblatingPass : public CorpusPass {
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override {
     if (!input_.samples(piece)) return nullptr;
-    if (!input_.ablated.contains(piece.document) && is_first_with_prediction(piece)) {
+    if (!input_.ablated.contains(piece.document) && input_.corpus.begins_predictions(piece)) {
       statistics.sum("other_n_document", {n_document_block})(input_.block_of(piece)) = 1;
     }
     return std::make_unique<Effects>(input_, piece, statistics);
   }
 
  private:
-  /// Whether no earlier piece of the document has a predicted token.
-  bool is_first_with_prediction(const Piece& piece) const {
-    for (std::uint64_t index = 0; index < piece.index; ++index) {
-      if (input_.corpus.piece(piece.document, index).tokens.size() > 1) return false;
-    }
-    return true;
-  }
-
   const AblationInput input_;
 };
 
