@@ -258,13 +258,13 @@ void print_tokenizer(const std::string& path) {
 
 /// Whether a path is a file of pairs, or a folder that holds such files and no other corpus.
 bool is_task_input(const fs::path& path) {
-  if (!fs::is_directory(path)) return path.extension() == ".jsonl";
+  if (!fs::is_directory(path)) return is_task_file(path.string());
   bool has_pairs = false;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
-    const fs::path extension = entry.path().extension();
-    if (is_text_file(entry.path()) || extension == ".h5") return false;
-    if (extension == ".jsonl") has_pairs = true;
+    const fs::path& file = entry.path();
+    if (is_text_file(file) || file.extension() == ".h5") return false;
+    if (is_task_file(file.string())) has_pairs = true;
   }
   return has_pairs && is_text_corpus(path);
 }

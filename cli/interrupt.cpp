@@ -48,7 +48,8 @@ std::string signal_name(int signal) {
   return signal == SIGINT ? "SIGINT" : "SIGTERM";
 }
 
-InterruptNote::InterruptNote(bool quiet) : quiet_(quiet) {
+InterruptNote::InterruptNote(bool quiet, std::string message)
+    : quiet_(quiet), message_(std::move(message)) {
   noted_signal = 0;
   sem_init(&received, 0, 0);
   sem_init(&end_, 0, 0);

@@ -18,8 +18,9 @@ namespace headscope {
 /// is given up: the program then ends at once, with what was saved before.
 class InterruptNote {
  public:
-  /// @param quiet  do not say at once that a signal was received.
-  explicit InterruptNote(bool quiet);
+  /// @param quiet    do not say at once that a signal was received.
+  /// @param message  what the program says, after the signal's name, if it gives a piece up.
+  InterruptNote(bool quiet, std::string message);
   ~InterruptNote();
   InterruptNote(const InterruptNote&) = delete;
   InterruptNote& operator=(const InterruptNote&) = delete;
@@ -27,8 +28,8 @@ class InterruptNote {
   /// The signal received; 0 if none.
   int signal() const;
 
-  /// Runs what must not be given up, such as saving. Afterwards `message`, without the signal's
-  /// name, is what the program says if it gives a piece up.
+  /// Runs what must not be given up, such as saving. Afterwards `message` is what the
+  /// program says if it gives a piece up.
   template <typename Action>
   void undisturbed(const Action& action, const std::string& message) {
     const std::lock_guard lock(giving_up_);

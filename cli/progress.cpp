@@ -41,16 +41,19 @@ void Progress::clear() {
 
 void Progress::begin_passes(double cost, bool has_saved) {
   cost_ = cost;
-  interrupt_.emplace(style_ == Style::quiet);
-  if (has_saved) return save([] {}, "the state was saved before");
-  stop_text_ = "nothing was saved yet; the same command begins again";
-  stop_if_asked();
+  stop_text_ = has_saved ? saved_text("the state was saved before")
+                         : "nothing was saved yet; the same command begins again";
+  interrupt_.emplace(style_ == Style::quiet, stop_text_);
 }
 
 void Progress::save(const std::function<void()>& action, const std::string& state) {
-  stop_text_ = state + "; continue with `" + resume_command_ + "`";
+  stop_text_ = saved_text(state);
   interrupt_->undisturbed(action, stop_text_);
   stop_if_asked();
+}
+
+std::string Progress::saved_text(const std::string& state) const {
+  return state + "; continue with `" + resume_command_ + "`";
 }
 
 void Progress::stop_if_asked() const {

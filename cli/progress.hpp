@@ -59,6 +59,8 @@ class Progress : public RunMonitor {
 
   /// @throws Interrupted after SIGINT or SIGTERM.
   void stop_if_asked() const;
+  /// What the program says when it stops, and how to go on.
+  std::string saved_text(const std::string& state) const;
   void print();
   std::string line() const;
   /// Of the whole run; not known while nothing has been timed.

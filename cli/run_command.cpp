@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 
 #include "base/text.hpp"
@@ -22,6 +23,18 @@ double seconds_of_results(const RunSetup& setup) {
   return per_analysis * n_analysis + per_pair_of_heads * n_head_total * n_head_total;
 }
 
+/// The label of the first pass file, or of a later one if another shard removes that meanwhile.
+PassLabel first_label(const std::vector<std::string>& pass_files) {
+  for (const std::string& path : pass_files) {
+    try {
+      return read_pass_label(path);
+    } catch (const DataError&) {
+      if (path == pass_files.back() || std::filesystem::exists(path)) throw;
+    }
+  }
+  return {};
+}
+
 class RunCommand : public Command {
  public:
   OptionTable& options() override { return run_.table; }
@@ -37,7 +50,7 @@ class RunCommand : public Command {
     if (unsharded && !run_.force && !continues) refuse_replacement(output);
     if (run_.files.resume && !run_.has_option_of_all_shards()) {
       restore_options(begun);
-    } else if (continues && unsharded) {
+    } else if (continues) {
       check_inputs_given(begun);
     }
     Progress progress(run_.output.quiet, run_.resume_command());
@@ -88,7 +101,7 @@ class RunCommand : public Command {
   /// @param begun  pass files of the unfinished run in the output folder.
   /// @throws UsageError if a model, corpus or other file was given to that run and not to this one.
   void check_inputs_given(const std::vector<std::string>& begun) const {
-    const std::string missing = run_.missing_input(read_pass_label(begun.front()).options);
+    const std::string missing = run_.missing_input(first_label(begun).options);
     if (missing.empty()) return;
     throw UsageError(
         "--resume: expected none of the options of the unfinished run or all of them, got some "

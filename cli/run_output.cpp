@@ -98,6 +98,12 @@ void refuse_replacement(const std::string& path) {
     std::error_code ignored;
     return !fs::exists(fs::path(path) / name, ignored);
   };
+  const std::string results = results_file(path);
+  if (holds_results(path) && !is_results_file(results)) {
+    throw DataError(results, "",
+                    "is no results file of this version of Headscope; --force replaces it, or "
+                    "choose another folder");
+  }
   if (holds_results(path) && (lacks("report.html") || lacks("report.md"))) {
     throw DataError(path, "",
                     "holds results without their report, as of a run that was stopped while it "

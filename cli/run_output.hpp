@@ -19,8 +19,8 @@ struct OutputOptions {
 /// @throws DataError naming the file or folder that is.
 void check_output_folder(const std::string& path);
 
-/// @throws DataError if the folder holds the results of a run, with or without their report, or a
-/// report without results.
+/// @throws DataError if the folder holds the results of a run, with or without their report,
+/// another results.h5, or a report without results.
 void refuse_replacement(const std::string& path);
 
 /// Checks that writing a model loses nothing but an earlier model.

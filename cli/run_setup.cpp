@@ -19,6 +19,7 @@
 #include "memory_limits.hpp"
 #include "registry.hpp"
 #include "terminal.hpp"
+#include "unused_options.hpp"
 #include "usage_error.hpp"
 
 namespace headscope {
@@ -160,33 +161,6 @@ std::string identity_of(const Option& option) {
   return option.is_path() ? file_sha256(option.words.front()) : option.words.front();
 }
 
-/// `does not use --paths-exact: the analysis paths does not run`, of options that were given.
-std::vector<std::string> unused_option_notes(const RunOptions& options,
-                                             const std::vector<const RegisteredAnalysis*>& analyses,
-                                             const Corpus* corpus) {
-  std::vector<std::string> notes;
-  if (!options.restored_from.empty()) return notes;
-  static const std::map<std::string, std::set<std::string>> kinds_read{
-      {"document-sentences", {"CoNLL-U"}},
-      {"literal-special-tokens", {"plain text"}},
-      {"encoding", {"CoNLL-U", "plain text"}}};
-  for (const Option& option : options.table.options()) {
-    if (!option.given) continue;
-    const std::string begin = "does not use --" + option.name + ": ";
-    for (const RegisteredAnalysis& analysis : analysis_registry()) {
-      if (option.heading != analysis.info.option_heading()) continue;
-      if (std::ranges::count(analyses, &analysis) > 0) continue;
-      notes.push_back(begin + "the analysis " + analysis.info.name + " does not run");
-    }
-    const auto kinds = kinds_read.find(option.name);
-    if (corpus == nullptr || kinds == kinds_read.end()) continue;
-    const auto is_there = [&](const std::string& kind) { return corpus->kinds().contains(kind); };
-    if (std::ranges::any_of(kinds->second, is_there)) continue;
-    notes.push_back(begin + "the corpus has no " + joined(kinds->second, " or "));
-  }
-  return notes;
-}
-
 bool is_of_one_process(const RunOptions& options) {
   return options.files.n_shard == 1 && !options.files.resume;
 }
@@ -288,13 +262,14 @@ std::vector<std::string> RunSetup::notes() const {
   }
   if (!corpus_ && !corpus_paths_.empty())
     notes.emplace_back("does not read --corpus: no analysis needs it");
+  if (!tasks_ && !options_.tasks.empty())
+    notes.emplace_back("does not read --tasks: no analysis needs it");
   const auto has_control = [](const RegisteredAnalysis* analysis) {
     return analysis->info.control_pass >= 0;
   };
   if (options_.random_control() && std::ranges::none_of(analyses_, has_control))
     notes.emplace_back("does not use --control random: no analysis has a control");
-  std::ranges::move(unused_option_notes(options_, analyses_, corpus_ ? &*corpus_ : nullptr),
-                    std::back_inserter(notes));
+  std::ranges::move(unused_option_notes(options_, analyses_, context()), std::back_inserter(notes));
   const std::optional<Index> first_token = model_.config.first_token;
   if (tokenizer_ && options_.reading.prepend_bos && options_.reading.bos.empty() &&
       first_token >= tokenizer_->size()) {
@@ -343,9 +318,12 @@ void RunSetup::keep_engines() {
   }
 }
 
+AnalysisContext RunSetup::context() const {
+  return {model_, corpus_ ? &*corpus_ : nullptr, options_.settings, tasks_ ? &*tasks_ : nullptr};
+}
+
 RunInput RunSetup::input() const {
-  RunInput input{.context = {model_, corpus_ ? &*corpus_ : nullptr, options_.settings,
-                             tasks_ ? &*tasks_ : nullptr},
+  RunInput input{.context = context(),
                  .analyses = analyses_,
                  .has_control = options_.random_control(),
                  .n_control_document = options_.control_documents};
@@ -364,6 +342,7 @@ RunInput RunSetup::input() const {
   input.attributes["options"] = options_.as_json();
   if (corpus_ || tasks_) input.attributes["context"] = static_cast<std::int64_t>(context_);
   if (tokenizer_) {
+    input.attributes["tokenizer_sha256"] = tokenizer_->sha256();
     input.attributes["first_token"] =
         recorded_text(first_token_text(*tokenizer_, options_.reading.prepend_bos));
   }

@@ -33,6 +33,9 @@ class RunSetup {
   std::vector<std::string> notes() const;
 
  private:
+  /// What the analyses read.
+  AnalysisContext context() const;
+
   RunOptions& options_;
   std::vector<std::string> corpus_paths_, task_paths_;
   Model model_;

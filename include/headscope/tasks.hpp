@@ -32,6 +32,9 @@ struct TaskOptions {
   bool prepend_bos = true;      ///< sides begin with the tokenizer's first token
 };
 
+/// Whether a file of a folder holds tasks: its name ends with .jsonl, in any case.
+bool is_task_file(const std::string& path);
+
 /// Tasks from files of JSON lines, a pair a line, in one of two forms:
 ///
 ///   {"sentence_good": "…", "sentence_bad": "…", "UID": "…"}      as BLiMP is published
@@ -45,7 +48,7 @@ struct TaskOptions {
 /// Source: Warstadt et al. 2020, "BLiMP: The Benchmark of Linguistic Minimal Pairs for English".
 class TaskFiles {
  public:
-  /// @param paths  files, or folders that stand for their .jsonl files in name order.
+  /// @param paths  files, or folders that stand for their task files in name order.
   /// @throws DataError naming the file: given twice; naming file and line: unreadable, malformed,
   /// another relation than the task had before, no pairs; naming file and task: no pair of the task
   /// that can be run.

@@ -8,6 +8,7 @@
 
 #include "base/json_text.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "files/file_version.hpp"
 #include "files/read_file.hpp"
@@ -23,9 +24,8 @@ std::vector<std::string> task_files_of(const std::string& path) {
   if (!fs::is_directory(path, ignored)) return {path};
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(path)) {
-    if (entry.is_regular_file() && entry.path().extension() == ".jsonl") {
-      files.push_back(entry.path().string());
-    }
+    const std::string file = entry.path().string();
+    if (entry.is_regular_file() && is_task_file(file)) files.push_back(file);
   }
   if (files.empty()) throw DataError(path, "", "expected .jsonl files, got none");
   std::ranges::sort(files);
@@ -180,6 +180,10 @@ void check_has_pairs(const Task& task, const std::string& path, const TaskOption
 }
 
 }  // namespace
+
+bool is_task_file(const std::string& path) {
+  return lower_ascii(fs::path(path).extension().string()) == ".jsonl";
+}
 
 TaskFiles::TaskFiles(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
                      const TaskOptions& options)

@@ -101,6 +101,19 @@ TEST(Attend, ShowsSentencesOfOneToken) {
   EXPECT_THAT(data_of(page), HasSubstr("\"tokens\":[\"The\"]"));
 }
 
+TEST(Attend, SaysThatAModelHasNoHeadLeft) {
+  const TemporaryDirectory folder;
+  const std::string pruned = folder.file("pruned.h5");
+  ASSERT_EQ(run_headscope({"prune", HEADSCOPE_TEST_DATA "/hub/snapshot", pruned, "--heads",
+                           "L0H0,L0H1,L1H0,L1H1,L2H0,L2H1"})
+                .exit_status,
+            0);
+  const Finished finished =
+      run_headscope({"attend", sentence, "--model", pruned, "--output", folder.file("a.html")});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("\nHeads             the model has no head left\n"));
+}
+
 TEST(Attend, ShowsAnyBytesAsText) {
   const TemporaryDirectory folder;
   const std::string page = folder.file("a.html");

@@ -370,13 +370,35 @@ TEST(CommandLine, ModelsAndValuesThatAreNotThereComeWithAHint) {
 TEST(CommandLine, InspectShowsTasksOfAFileAndOfAFolder) {
   const test::TemporaryDirectory folder;
   const std::string tasks = HEADSCOPE_PROJECT_DIR "/data/tasks.jsonl";
-  std::filesystem::copy_file(tasks, folder.file("tasks.jsonl"));
-  for (const std::string& path : {tasks, folder.path()}) {
+  const std::string in_capitals = folder.file("TASKS.JSONL");
+  std::filesystem::copy_file(tasks, in_capitals);
+  for (const std::string& path : {tasks, in_capitals, folder.path()}) {
     const test::Finished shown = run_headscope({"inspect", path});
     EXPECT_EQ(shown.err, "");
     EXPECT_THAT(shown.out, HasSubstr("7 tasks"));
     EXPECT_THAT(shown.out, testing::ContainsRegex("recurring_name +200 pairs"));
   }
+}
+
+TEST(CommandLine, AnotherFileOfTheNameOfResultsIsNoStoppedRun) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("model.h5"), out = directory.file("out"),
+                    file = out + "/results.h5";
+  save_model(random_model(test::tiny_config(), 1), model);
+  fs::create_directory(out);
+  Words arguments{"run",     "--model", model,     "--analyses", "parameters",
+                  "--nulls", "1",       "--quiet", "--output",   out};
+  const auto refusal = [&] { return test::run_headscope_without_gnuplot(arguments).err; };
+  const std::string refused = "headscope: " + file +
+                              ": is no results file of this version of Headscope; --force replaces "
+                              "it, or choose another folder\n";
+  test::write_file(file, "mine");
+  EXPECT_EQ(refusal(), refused);
+  fs::copy_file(model, file, fs::copy_options::overwrite_existing);
+  EXPECT_EQ(refusal(), refused);
+  arguments.emplace_back("--force");
+  EXPECT_EQ(test::run_headscope_without_gnuplot(arguments).exit_status, 0);
+  EXPECT_TRUE(is_results_file(file));
 }
 
 TEST(CommandLine, WithoutGnuplotARunHasAllButFigures) {
@@ -625,6 +647,7 @@ TEST(Waits, NotForAPipeAsInput) {
   }
 }
 
+#ifndef HEADSCOPE_SANITIZED  // sanitizers need the address space
 TEST(Waits, NotForeverForMemory) {
   if (blas::library_description().find("OpenBLAS 0.3.21 ") == std::string::npos) {
     GTEST_SKIP() << blas::library_description()
@@ -644,6 +667,7 @@ TEST(Waits, NotForeverForMemory) {
     }
   }
 }
+#endif
 
 TEST(Waits, NotForAModelOfAnyNumberOfLayers) {
   const test::TemporaryDirectory folder;

@@ -199,6 +199,50 @@ TEST(Hub, OptionsThatNothingUsesAreNamed) {
       Not(HasSubstr("does not use")));
 }
 
+TEST(Hub, WhatNoAnalysisReadsIsNamed) {
+  const TemporaryDirectory folder;
+  write_documents(folder, "a.txt");
+  const auto notes_with = [&](const std::string& model, const std::vector<std::string>& options) {
+    std::vector<std::string> call{
+        "run",        "--model", model,      "--nulls",          "1",
+        "--patterns", "1",       "--output", folder.file("out"), "--force"};
+    call.insert(call.end(), options.begin(), options.end());
+    const Finished finished = test::run_headscope_without_gnuplot(call);
+    EXPECT_EQ(finished.exit_status, 0) << finished.err;
+    return finished.err;
+  };
+  const std::string unread_tasks = "headscope: does not read --tasks: no analysis needs it\n";
+  const Words of_corpus{"--corpus", folder.file("a.txt"), "--analyses", "attention"},
+      of_weights{"--analyses", "circuits,parameters"};
+  const auto with = [](Words options, const Words& more) {
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
+  };
+  EXPECT_THAT(
+      notes_with(snapshot, with(of_corpus, {"--tasks", "absent.jsonl", "--task-pairs", "2"})),
+      AllOf(HasSubstr(unread_tasks),
+            HasSubstr("headscope: does not use --task-pairs: no analysis reads tasks\n")));
+  EXPECT_THAT(notes_with(snapshot, with(of_corpus, {"--tokenizer", snapshot, "--context", "8",
+                                                    "--max-documents", "1", "--no-bos"})),
+              AllOf(Not(HasSubstr("does not use --t")), Not(HasSubstr("does not use --c")),
+                    Not(HasSubstr("does not use --max")), Not(HasSubstr("does not use --no-bos")),
+                    Not(HasSubstr(unread_tasks))));
+  const Words of_text{"--tokenizer", "absent", "--no-bos", "--context", "8"};
+  const std::string of_weights_alone = notes_with(
+      snapshot, with(with(of_weights, of_text), {"--max-documents", "2", "--encoding", "latin1"}));
+  for (const char* const option : {"tokenizer", "no-bos", "context"}) {
+    EXPECT_THAT(of_weights_alone, HasSubstr("headscope: does not use --" + std::string(option) +
+                                            ": no analysis reads text\n"));
+  }
+  for (const char* const option : {"max-documents", "encoding"}) {
+    EXPECT_THAT(of_weights_alone, HasSubstr("headscope: does not use --" + std::string(option) +
+                                            ": no analysis reads a corpus\n"));
+  }
+  // The costs of a rotary model's heads are those of so many tokens.
+  EXPECT_THAT(notes_with(data_path("architectures/llama"), with(of_weights, of_text)),
+              AllOf(HasSubstr("does not use --no-bos"), Not(HasSubstr("does not use --context"))));
+}
+
 TEST(Hub, AFirstTokenBeyondTheVocabularyIsSaid) {
   const TemporaryDirectory folder;
   const std::string model = folder.file("model");

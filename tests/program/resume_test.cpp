@@ -269,6 +269,21 @@ TEST(Resume, ASignalInsideADocumentIsHeeded) {
           "after pass 1; continue with `headscope run )"));
 }
 
+TEST(Resume, APieceThatIsGivenUpBeforeTheFirstSaveSaysSo) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto give_up = [](bool has_saved) {
+    Progress quiet(true, "headscope run --resume");
+    quiet.begin_passes(1, has_saved);
+    std::raise(SIGINT);
+    std::this_thread::sleep_for(std::chrono::minutes(1));
+  };
+  const testing::ExitedWithCode interrupted(128 + SIGINT);
+  EXPECT_EXIT(give_up(false), interrupted,
+              "SIGINT: nothing was saved yet; the same command begins again");
+  EXPECT_EXIT(give_up(true), interrupted,
+              "SIGINT: the state was saved before; continue with `headscope run --resume`");
+}
+
 TEST(Resume, ASignalAfterTheLastSaveIsHeeded) {
   Progress quiet(true, "headscope run --resume");
   quiet.begin_passes(1, false);

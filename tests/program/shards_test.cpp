@@ -512,6 +512,27 @@ TEST(Shards, OfRunsOfDifferentNumbersOfShardsAreAllShown) {
   }
 }
 
+TEST(ShardOption, ResumesWithNoneOfTheOptionsOrThoseOfFilesToo) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  const auto shard = [&](const std::string& number) {
+    Words arguments = shard_arguments(output, {"--analyses", "correlation", "--shard", number});
+    arguments.insert(arguments.begin(), "run");
+    arguments.emplace_back("--resume");
+    return test::run_headscope(arguments);
+  };
+  EXPECT_EQ(shard("1/2").exit_status, 0) << "begins where nothing was saved";
+  const test::Finished refused = test::run_headscope(
+      {"run", "--output", output, "--shard", "2/2", "--resume", "--figures", "svg"});
+  EXPECT_EQ(refused.exit_status, 2);
+  EXPECT_EQ(refused.err,
+            "headscope: --resume: expected none of the options of the unfinished run or all of "
+            "them, got some without --model\n");
+  EXPECT_EQ(pass_files(output).size(), 1U);
+  EXPECT_EQ(shard("2/2").exit_status, 0);
+  EXPECT_EQ(pass_files(output).size(), 2U);
+}
+
 TEST(ShardOption, NeedsAnAnalysisOfText) {
   const TemporaryDirectory folder;
   const test::Finished finished =

@@ -186,6 +186,7 @@ TEST(ShellWord, IsReadBackByAShellToTheByte) {
   }
 }
 
+#ifndef HEADSCOPE_SANITIZED
 TEST(Surroundings, AttendDoesNotHangWhereMemoryIsLimited) {
   const TemporaryDirectory folder;
   for (const char* const limit : {"150000", "230000"}) {
@@ -198,6 +199,7 @@ TEST(Surroundings, AttendDoesNotHangWhereMemoryIsLimited) {
                       HasSubstr(" for 1 thread, got ")));
   }
 }
+#endif
 
 TEST(Surroundings, NamesThatAreNotUtf8AreRestoredToTheByte) {
   RunOptions options;
