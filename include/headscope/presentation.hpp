@@ -72,6 +72,7 @@ struct Description {
 struct ScoreSection {
   std::string title;
   std::vector<std::string> variables;
+  std::string prefix{};  ///< that all names of variables begin with, and labels leave out
 };
 
 /// The heads nearest to a head by a variable whose last two dimensions are heads. With a dimension

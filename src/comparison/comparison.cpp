@@ -206,12 +206,17 @@ void check_origins(const std::vector<ComparedRun>& runs, std::vector<std::string
     note_other("begins documents with", first_token_of(run), first_token_of(first));
     note_other("was run with precision", run.results.text("precision"),
                first.results.text("precision"));
-    const auto has_tasks = [](const ComparedRun& of) {
-      return !of.results.text("tasks_sha256").empty();
+    const auto both_differ = [&](const char* attribute) {
+      return !run.results.text(attribute).empty() && !first.results.text(attribute).empty() &&
+             differs(attribute);
     };
-    if (has_tasks(run) && has_tasks(first) && differs("tasks_sha256")) {
+    if (both_differ("tasks_sha256")) {
       notes.push_back(run.label + " was run on other tasks than " + first.label +
                       "; differences may come from the tasks");
+    }
+    if (!differs("model_sha256") && both_differ("tokenizer_sha256")) {
+      notes.push_back(run.label + " was run with another tokenizer than " + first.label +
+                      "; differences may come from the tokenizer");
     }
     note_settings(run, first, notes);
     if (differs("version") || differs("git_commit")) {

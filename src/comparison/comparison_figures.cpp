@@ -112,7 +112,7 @@ Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
 /// Adds a heat map of a number for each variable of the head panel (rows) that has one and each run
 /// (columns).
 /// @param what   the number: `changed` for variables `NAME_changed`.
-/// @param value  of such a variable in a run, given the offsets of the run's values.
+/// @param value  of such a variable in a run, given a slice of it and the run.
 template <typename Value>
 void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>& scores,
                      const std::string& what, Value value, Heatmap map, const std::string& title,
@@ -124,10 +124,9 @@ void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>&
       const Variable* const variable = group.find(name + "_" + what);
       if (variable == nullptr) continue;
       for (const ComparedSlice& slice : compared_slices(group, *variable)) {
-        // Without the group's name, which the label has no room for.
-        map.row_labels.push_back(in_words(name.substr(name.find('_') + 1), slice.label));
+        map.row_labels.push_back(in_words(name.substr(section.prefix.size()), slice.label));
         for (std::size_t run = 1; run < slice.at.size(); ++run) {
-          values.push_back(value(*variable, run, slice.at[run]));
+          values.push_back(value(*variable, slice, run));
         }
       }
     }
@@ -150,8 +149,8 @@ void add_correlations_and_changes(const ResultsGroup& group,
   const std::string first = group.labels("run")[0];
   add_by_variable(
       group, scores, "rank_correlation",
-      [](const Variable& variable, std::size_t, const std::vector<std::size_t>& at) {
-        return variable.estimate(at[0]).value;
+      [](const Variable& variable, const ComparedSlice& slice, std::size_t run) {
+        return variable.estimate(slice.at[run][0]).value;
       },
       {.value_title = "rank correlation", .scale = ColourScale::diverging, .low = -1, .high = 1},
       "Does the order of heads stay?",
@@ -162,22 +161,26 @@ void add_correlations_and_changes(const ResultsGroup& group,
   const std::string suffix = "_changed";
   add_by_variable(
       group, scores, "changed",
-      [&](const Variable& variable, std::size_t run, const std::vector<std::size_t>& at) {
+      [&](const Variable& variable, const ComparedSlice& slice, std::size_t run) {
         const Variable& compared_variable =
             group.variable(variable.name.substr(0, variable.name.size() - suffix.size()));
+        const auto has_interval = [&](std::size_t at) {
+          return compared_variable.estimate(at).has_interval();
+        };
         double n = 0, n_changed = 0;
-        for (std::size_t i = 0; i < at.size(); ++i) {
-          if (!compared.has(run, i) || !compared_variable.estimate(at[i]).has_interval()) continue;
+        for (std::size_t i = 0; i < slice.at[run].size(); ++i) {
+          const std::size_t at = slice.at[run][i];
+          if (!compared.has(run, i) || !has_interval(slice.at[0][i]) || !has_interval(at)) continue;
           ++n;
-          n_changed += variable.values.values[at[i]];
+          n_changed += variable.values.values[at];
         }
-        return n_changed / n;  // NaN where the run has no intervals
+        return n_changed / n;  // NaN where no head has an interval in both runs
       },
       {.value_title = "share of heads", .low = 0, .high = 1}, "How many heads changed?",
       "Share of heads, without removed ones, that differ from the first run, " + first +
           ": the 95 % interval of the difference excludes 0; for runs that are not paired, "
-          "the 95 % intervals of both runs lie apart. For the variables of the head panel that "
-          "have intervals; empty for runs without intervals.",
+          "the 95 % intervals of both runs lie apart. For the variables of the head panel and the "
+          "heads that have intervals in both runs; empty where no head has.",
       figures);
 }
 
@@ -258,7 +261,7 @@ void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>&
       // Differences of rounding alone are drawn as none.
       constexpr double rounding = 1e-5;
       if (largest_difference < rounding * largest_value) map.high = rounding * largest_value;
-      const std::string words = in_words(name.substr(name.find('_') + 1), slice.label);
+      const std::string words = in_words(name.substr(section.prefix.size()), slice.label);
       figures.push_back({.name = file_stem(name + "_difference"),
                          .group = group.name,
                          .title = capitalised(words) + ": difference from " + runs[0],

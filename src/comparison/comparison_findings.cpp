@@ -197,7 +197,7 @@ std::string types_line(const ResultsGroup& group) {
   std::vector<std::string> parts;
   for (std::size_t run = 1; run < runs.size(); ++run) {
     double n_all = 0, n_changed = 0, n_most = 0, n_removed = 0, n_removed_first = 0;
-    std::string most;
+    std::vector<std::string> most;  // the most frequent changes
     for (std::size_t from = 0; from < types.size(); ++from) {
       for (std::size_t to = 0; to < types.size(); ++to) {
         const double n = transition->values(run, from, to);
@@ -208,9 +208,10 @@ std::string types_line(const ResultsGroup& group) {
         n_all += n;
         if (from == to) continue;
         n_changed += n;
-        if (n <= n_most) continue;
+        if (n < n_most || n == 0) continue;
+        if (n > n_most) most.clear();
         n_most = n;
-        most = in_words(types[from], "") + " to " + in_words(types[to], "");
+        most.push_back(in_words(types[from], "") + " to " + in_words(types[to], ""));
       }
     }
     if (n_all == 0) {
@@ -221,7 +222,9 @@ std::string types_line(const ResultsGroup& group) {
         number_text(n_changed, 0) + " of " + count_text(static_cast<std::size_t>(n_all), "head") +
         (n_changed == 1 ? " has" : " have") + " another main type than in " + runs[0];
     const std::string kind =
-        n_changed == 0 ? "" : " (" + std::string(n_changed == 1 ? "" : "most often ") + most + ")";
+        most.size() != 1
+            ? ""
+            : " (" + std::string(n_most == n_changed ? "" : "most often ") + most[0] + ")";
     parts.push_back("In " + runs[run] + " " + changed + kind + removed_text(n_removed) +
                     removed_text(n_removed_first, " in " + runs[0]) + ".");
   }
@@ -334,8 +337,10 @@ Presentation comparison_presentation(const std::vector<Presentation>& presentati
       comparison.measures.push_back({measure.name, measure.name, ""});
     }
     for (ScoreSection section : presentation.scores) {
-      for (std::string& variable : section.variables)
+      section.prefix = joined_name(presentation.group, "");
+      for (std::string& variable : section.variables) {
         variable = joined_name(presentation.group, variable);
+      }
       comparison.scores.push_back(std::move(section));
     }
   }

@@ -195,6 +195,22 @@ TEST(Comparison, RunsOfOtherDocumentsDrawsOrSamplesAreNot) {
   }
 }
 
+TEST(Comparison, NotesAnotherTokenizerOfOneModel) {
+  const auto run_with = [](const std::string& label, const std::string& tokenizer) {
+    ComparedRun run = of_documents(label, 0);
+    run.results.attributes["model_sha256"] = std::string("hill");
+    run.results.attributes["tokenizer_sha256"] = tokenizer;
+    return run;
+  };
+  const ComparedRun first = run_with("a", "words");
+  ComparedRun other = run_with("b", "letters");
+  EXPECT_THAT(compare_runs({first, other}, command_line_order, presentations).notes,
+              ElementsAre("b was run with another tokenizer than a; differences may come from the "
+                          "tokenizer"));
+  other.results.attributes["model_sha256"] = std::string("dale");
+  EXPECT_THAT(compare_runs({first, other}, command_line_order, presentations).notes, IsEmpty());
+}
+
 TEST(Comparison, ARemovedHeadIsRemovedAndNotOfAnotherType) {
   ComparedRun pruned = weather("b", first_rain, {0, 1, 0}, 5);
   pruned.results.attributes["pruned_heads"] = std::string("L0H2,L10H1");
@@ -219,6 +235,38 @@ TEST(Comparison, ARemovedHeadIsRemovedAndNotOfAnotherType) {
                                           "runs lie apart"));
   const Array& drawn = std::get<Heatmap>(difference->content).panels[0].values;
   EXPECT_THAT(drawn.values, ElementsAre(0, 0, testing::IsNan()));
+}
+
+TEST(Comparison, LabelsOfVariablesLeaveOutAllWordsOfTheirGroup) {
+  std::vector<ComparedRun> runs{weather("a", first_rain, {0, 1, 2}, 5),
+                                weather("b", first_rain, {0, 1, 2}, 5)};
+  for (ComparedRun& run : runs) run.results.groups[0].name = "weather_model";
+  std::vector<Presentation> named = presentations;
+  named[0].group = "weather_model";
+  Results results;
+  results.groups = {compare_runs(runs, command_line_order, named).group};
+  const std::vector<Figure> figures = comparison_figures(results, comparison_presentation(named));
+  const auto changed = std::ranges::find(figures, "comparison_changed", &Figure::name);
+  ASSERT_NE(changed, figures.end());
+  EXPECT_THAT(std::get<Heatmap>(changed->content).row_labels,
+              ElementsAre("rain, spring", "rain, autumn"));
+}
+
+/// The figure `comparison_changed` of the runs: rows of variables, columns of later runs.
+Heatmap changed_figure(const std::vector<ComparedRun>& runs) {
+  Results results;
+  results.groups = {compared(runs)};
+  const std::vector<Figure> figures =
+      comparison_figures(results, comparison_presentation(presentations));
+  const auto changed = std::ranges::find(figures, "comparison_changed", &Figure::name);
+  return changed == figures.end() ? Heatmap() : std::get<Heatmap>(changed->content);
+}
+
+TEST(Comparison, NoChangeOfTypeIsMostFrequentByATie) {
+  EXPECT_EQ(lines(compared({weather("a", first_rain, {0, 1, 2}, 5),
+                            weather("b", first_rain, {1, 2, 0}, 5)}))
+                .back(),
+            "In b 3 of 3 heads have another main type than in a.");
 }
 
 /// The run with heads removed.
@@ -482,15 +530,36 @@ TEST(Comparison, SaysWhereDefinitionsDiffer) {
   EXPECT_EQ(group.variable("weather_days").long_name, "rainy days");
 }
 
-TEST(Comparison, SaysWhichRunsHaveNoIntervals) {
-  const std::vector<double> kinds{0, 0, 0};
-  ComparedRun without = weather("c", first_rain, kinds, 5);
-  for (Variable& variable : without.results.groups[0].variables) {
+/// The run with intervals of no value.
+ComparedRun without_intervals(ComparedRun run) {
+  for (Variable& variable : run.results.groups[0].variables) {
     if (!variable.interval) continue;
     for (Array* const bound : {&variable.interval->low, &variable.interval->high}) {
       std::ranges::fill(bound->values, nan);
     }
   }
+  return run;
+}
+
+TEST(Comparison, TheShareOfChangedHeadsIsOfThoseWithIntervalsInBothRuns) {
+  const ComparedRun first = weather("a", first_rain, {0, 0, 0}, 5),
+                    later = weather("b", {9, 2, 3, 10, 20, 30}, {0, 0, 0}, 5);
+  EXPECT_THAT(changed_figure({first, later}).panels.at(0).values.values,
+              ElementsAre(DoubleEq(1. / 3), 0));
+  for (const auto& [a, b] :
+       {std::pair(without_intervals(first), later), std::pair(first, without_intervals(later))}) {
+    EXPECT_THAT(changed_figure({a, b}).panels.at(0).values.values,
+                ElementsAre(testing::IsNan(), testing::IsNan()));
+  }
+  ComparedRun partly = first;
+  partly.results.groups[0].variables[0].interval->low.values[1] = nan;
+  EXPECT_THAT(changed_figure({partly, later}).panels.at(0).values.values,
+              ElementsAre(DoubleEq(1. / 2), 0));
+}
+
+TEST(Comparison, SaysWhichRunsHaveNoIntervals) {
+  const std::vector<double> kinds{0, 0, 0};
+  const ComparedRun without = without_intervals(weather("c", first_rain, kinds, 5));
   const ComparedRun first = weather("a", first_rain, kinds, 5),
                     same = weather("b", first_rain, kinds, 5);
   const std::vector<std::string> said = lines(compared({first, same, without}));
