@@ -8,6 +8,7 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
+#include "headscope/head_types.hpp"
 #include "report_text.hpp"
 #include "scores/sums.hpp"
 #include "scores/tokens.hpp"
@@ -238,8 +239,11 @@ Description description(const Results& results) {
   const std::vector<std::string> labels = token_labels(group.texts("token_text"));
   Description description;
   description.add("Tokens", token_list(labels));
-  description.add("Heads",
-                  "by mean attention weight, those of at least " + decimals(least_named, 1));
+  const std::vector<bool> is_removed = removed_heads(results, head_shape(results).value());
+  const bool any_is_left = std::ranges::count(is_removed, false) > 0;
+  description.add("Heads", any_is_left ? "by mean attention weight, those of at least " +
+                                             decimals(least_named, 1)
+                                       : "the model has no head left");
   for (const SentenceScore& score : sentence_scores) {
     description.add(score.about, leading_heads(values(score.info.name)));
   }

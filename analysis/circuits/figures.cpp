@@ -193,7 +193,10 @@ Figure offsets_figure(const ResultsGroup& group) {
 std::vector<Figure> circuits_figures(const Results& results) {
   const ResultsGroup& group = results.group("circuits");
   std::vector<Figure> figures{copying_figure(group)};
-  if (!finite_values(group.values("composition").values).empty()) {
+  const auto has_values = [&](const char* variable) {
+    return !finite_values(group.values(variable).values).empty();
+  };
+  if (has_values("composition") && has_values("composition_null")) {
     figures.push_back(composition_figure(group));
   }
   figures.push_back(rank_figure(group));

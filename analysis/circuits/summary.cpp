@@ -164,10 +164,11 @@ std::string copying_by_weights(const ResultsGroup& group) {
          "on text.";
 }
 
-/// ` the logit of TOKEN by at least 0.1: 3 heads (most: L3H1, by 0.65)`: heads of a type by their
-/// effect.
+/// `copying (raises the logit of TOKEN by at least 0.1): 3 heads (most: L3H1, by 0.65)`: heads of a
+/// type by their effect.
+/// @param does  `raises the logit of TOKEN`.
 std::string measured_text(const ResultsGroup& classification, const std::string& type,
-                          const std::string& effect, double sign, const std::string& token) {
+                          const std::string& effect, double sign, const std::string& does) {
   const auto place = classification.dimension("head_type").place_of(type);
   if (!place) return "";
   const Array flags = classification.values("type").part(*place),
@@ -179,7 +180,8 @@ std::string measured_text(const ResultsGroup& classification, const std::string&
   }
   const std::vector<std::size_t> order = ranking(of_type);
   const std::string text =
-      " the logit of " + token + " by at least " + number_text(threshold.values.front(), 2) + ": ";
+      type + " (" + does + " by at least " + number_text(threshold.values.front(), 2) + "): ";
+  if (std::isnan(classification.values("type_share")(*place))) return text + "not tested";
   if (order.empty()) return text + "none";
   return text + count_text(order.size(), "head") +
          " (most: " + head_text(order[0], effects.shape[1]) + ", by " +
@@ -191,11 +193,12 @@ std::string copying_on_text(const Results& results) {
   if (!results.has("classification")) return "";
   const ResultsGroup& classification = results.group("classification");
   if (!classification.has("copy_effect")) return "";
-  return "Heads that on the text raise" +
-         measured_text(classification, "copying", "copy_effect", 1, "the attended token") +
-         "; heads that lower" +
+  return "Heads by what they are shown to do on the text: " +
+         measured_text(classification, "copying", "copy_effect", 1,
+                       "raises the logit of the attended token") +
+         "; " +
          measured_text(classification, "suppressing", "suppression_effect", -1,
-                       "attended tokens that were already predicted") +
+                       "lowers the logit of attended tokens that were already predicted") +
          ".";
 }
 

@@ -150,9 +150,11 @@ std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
   any.effect_name = "share of heads of at least one of the five types";
   any.effect = share_of(named);
   any.verdict = verdict_of(any.effect, Side::above, 0.5);
-  any.evidence = percent(any.effect.value) +
-                 " of the heads pass the threshold of at least one of the five types. The claim "
-                 "holds if more than half of the heads do.";
+  any.evidence = std::isnan(any.effect.value)
+                     ? "The model has no head left."
+                     : percent(any.effect.value) +
+                           " of the heads pass the threshold of at least one of the five types. "
+                           "The claim holds if more than half of the heads do.";
   const std::string untested = untested_types(named);
   if (!untested.empty()) {
     // Types that were not tested may still be present.
@@ -228,7 +230,8 @@ void remove_intervals_of_no_width(std::vector<Claim>& claims) {
 }
 
 std::vector<Claim> rest_claims(const MeasuredTypes& types, const WeightedSums& sums, Index n_head) {
-  const std::vector<Index> heads = type_named("coreference", types).heads();
+  const MeasuredType& coreference = type_named("coreference", types);
+  const std::vector<Index> heads = coreference.heads();
   const auto claim_of = [&](const std::string& sum, const std::string& statement,
                             const std::string& quantity, const std::string& units, Side side) {
     Claim claim;
@@ -237,7 +240,10 @@ std::vector<Claim> rest_claims(const MeasuredTypes& types, const WeightedSums& s
     claim.statement = statement;
     claim.effect_name = quantity + " without a pronoun minus with one, " + units;
     if (heads.empty()) {
-      claim.evidence = "Cannot be told: no head of this model is a coreference head.";
+      claim.evidence = "Cannot be told: " +
+                       (coreference.untested.empty() ? "no head is shown to be a coreference head"
+                                                     : coreference.untested) +
+                       ".";
       return claim;
     }
     // Without less with a pronoun of every head, and their mean.

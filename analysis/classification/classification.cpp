@@ -1,5 +1,6 @@
 #include "classification/classification.hpp"
 
+#include <cmath>
 #include <optional>
 
 #include "classification/claims.hpp"
@@ -33,10 +34,16 @@ const AnalysisInfo classification_info{
     .keeps_relations = true,
 };
 
-/// The pattern of the head with the largest induction score on the first sequence.
+/// The pattern of the head with the largest induction score, of those that the model has not lost,
+/// on the first sequence.
 void add_induction_pattern(const Model& model, const std::vector<TokenIds>& sequences,
                            ResultsGroup& group) {
-  const std::optional<std::size_t> best = largest(group.values("induction").values);
+  const Array& induction = group.values("induction");
+  std::vector<double> scores(induction.size(), std::nan(""));
+  for (const Index head_index : model.config.heads_left()) {
+    scores[head_index] = induction.values[head_index];
+  }
+  const std::optional<std::size_t> best = largest(scores);
   if (!best) return;
   const TokenIds& tokens = sequences.front();
   const HeadIndex head = HeadIndex::of(*best, model.config.n_head);

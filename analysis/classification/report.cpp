@@ -182,10 +182,12 @@ std::string repetition_line(const Array& induction, const Array& previous) {
                   "time. ";
   }
   if (const auto head_index = largest(previous.values)) {
-    text += previous.values[*head_index] > 0 ? head_text(*head_index, previous.shape[1]) +
-                                                   " attends most to the previous token (" +
-                                                   percent(previous.values[*head_index]) + ")."
-                                             : "No head attends to the previous token.";
+    const std::string name = head_text(*head_index, previous.shape[1]),
+                      size = " (" + percent(previous.values[*head_index]) + ").";
+    text += previous.values[*head_index] <= 0 ? "No head attends to the previous token."
+            : is_alone(previous, *head_index)
+                ? name + " attends most to the previous token" + size
+                : "No head attends more to the previous token than " + name + size;
   }
   return text;
 }

@@ -230,7 +230,7 @@ struct Tests {
   WeightedSums sums;
   std::vector<Index> pruned;
   RelationTests relations;
-  CoreferenceTest coreference = test_coreference(sums);
+  CoreferenceTest coreference = test_coreference(sums, pruned);
   SemanticTest semantic = test_semantic(sums);
   arma::mat induction;
 
@@ -285,7 +285,7 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
   if (!relations.empty()) builder.add_relations(tests.relations);
   builder.add_coreference(tests.coreference);
   builder.add_semantic(tests.semantic);
-  add_effect_tests(statistics, group);
+  add_effect_tests(statistics, tests.pruned, group);
   builder.add(
       "induction",
       Bootstrap(induction.shape[0], n_bootstrap, seed).estimates([&](const BootstrapCounts& times) {

@@ -86,7 +86,7 @@ const VariableTable& classification_variables() {
       {"relation_p", "relation direction layer head", "probability",
        "One-sided p-value of a paired t-test over odd-numbered documents with such an arc: the "
        "head's hits against the hits of relation_baseline_rule; no value for relations that are "
-       "not tested"},
+       "not tested and for removed heads"},
       {"relation_q", "relation direction layer head", "probability",
        "relation_p adjusted over all tested relations, directions and heads",
        "Benjamini & Hochberg 1995"},
@@ -132,13 +132,13 @@ const VariableTable& classification_variables() {
       {"coreference_p", "layer head", "probability",
        "One-sided p-value of a paired t-test over odd-numbered documents with a pronoun: pronouns "
        "that the head gets right against pronouns that the best rule gets right; no value for "
-       "fewer than 30 pronouns or 10 such documents"},
+       "fewer than 30 pronouns or 10 such documents, and for removed heads"},
       {"coreference_q", "layer head", "probability", "coreference_p adjusted over all heads",
        "Benjamini & Hochberg 1995"},
       {"{effect}_p", "layer head", "probability",
        "Two-sided p-value of {effect} - {effect}_null by a t-test over documents; over blocks of "
        "documents if there are more than " +
-           std::to_string(n_document_block)},
+           std::to_string(n_document_block) + "; no value for removed heads"},
       {"{effect}_q", "layer head", "probability", "{effect}_p adjusted over all heads",
        "Benjamini & Hochberg 1995"},
       {"semantic_null", "layer head", "correlation",
@@ -149,7 +149,7 @@ const VariableTable& classification_variables() {
       {"induction", "layer head", "probability",
        "Mean attention from the second half of a repeated random sequence to the token after the "
        "query token's first occurrence; the interval is over sequences; no value if the model's "
-       "context has no room for " +
+       "context has no room for a first token and " +
            std::to_string(shortest_induction_half) + " tokens twice",
        "Olsson et al. 2022; TransformerLens", "sequences resampled"},
       {"sentence_sink", "pronoun layer head", "probability",
@@ -234,7 +234,8 @@ const VariableTable& classification_variables() {
        "(induction); the rarest token by the corpus; position 0 (sink). Queries for which the type "
        "names no place get the head's mean attention over such queries: its share to position 0, "
        "the rest by distance. No value for types that name no place (semantic, long_range, "
-       "copying, suppressing), and where the interval of L_mean - L does not lie above 0",
+       "copying, suppressing), and where the interval of L_mean - L does not lie above 0 by more "
+       "than float32 rounds L",
        headscope_definition, sample},
       {"explained_control", "head_type layer head", "1",
        "explained with a wrong place, where possible of a type that the head does not have, at the "

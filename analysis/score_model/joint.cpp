@@ -114,8 +114,6 @@ std::vector<double> JointReplacement::losses(const Piece& piece, const ForwardCh
 
 void JointReplacement::add_losses(const Piece& piece, std::size_t block,
                                   DocumentStatistics& statistics) {
-  if (piece.index == 0) ++statistics.sum(joint_documents_name, {n_document_block})(block);
-  if (piece.tokens.size() < 2) return;
   statistics.sum(joint_tokens_name, {n_document_block})(block) +=
       static_cast<double>(piece.tokens.size() - 1);
   Array& sums =

@@ -74,7 +74,9 @@ std::string idle_features_line(const ResultsGroup& group) {
                                [](double value) { return value == 0; });
   });
   if (idle.empty()) return "";
-  return "Hold at no sampled query and key, so that their coefficients are 0: " +
+  return "Hold at no sampled query of the even-numbered documents, to which models are fitted, so "
+         "that "
+         "their coefficients are 0: " +
          joined(idle, ", ", [&](std::size_t feature) { return features[feature]; }) + ".";
 }
 
@@ -175,7 +177,7 @@ Description score_description(const Results& results) {
   description.add("Effects explained", effects_line(group));
   description.add("Effects of which features keep less than half", unexplained_line(group));
   description.add("Many heads at once", joint_line(group));
-  description.add("Features that hold nowhere", idle_features_line(group));
+  description.add("Features that no fit could use", idle_features_line(group));
   return description;
 }
 

@@ -134,15 +134,22 @@ class ScoreModel : public CorpusAnalysis {
                                                 DocumentStatistics& statistics) {
     if (!effect_documents_.single.contains(piece.document) || effects_ == nullptr) return nullptr;
     const std::size_t block = document_block(piece.document, corpus_->n_document());
-    if (piece.index == 0) ++statistics.sum(score_effect_documents, {n_document_block})(block);
     if (piece.tokens.size() < 2) return nullptr;
+    if (corpus_->begins_predictions(piece)) {
+      ++statistics.sum(score_effect_documents, {n_document_block})(block);
+    }
     statistics.row(score_effect_row, {1})(0) = static_cast<double>(block);
     return effects_->add_losses(piece, block, statistics);
   }
 
   void add_joint_losses_of(const Piece& piece, DocumentStatistics& statistics) {
     if (!effect_documents_.joint.contains(piece.document) || joint_ == nullptr) return;
-    joint_->add_losses(piece, document_block(piece.document, corpus_->n_document()), statistics);
+    if (piece.tokens.size() < 2) return;
+    const std::size_t block = document_block(piece.document, corpus_->n_document());
+    if (corpus_->begins_predictions(piece)) {
+      ++statistics.sum(joint_documents_name, {n_document_block})(block);
+    }
+    joint_->add_losses(piece, block, statistics);
   }
 
   /// After the first pass.

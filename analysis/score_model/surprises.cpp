@@ -37,7 +37,13 @@ struct SurpriseText {
   SurpriseText(const std::vector<std::string>& tokens, Index query, Index key) {
     first = query > shown_before ? query - shown_before : 1;
     if (key >= 1 && key + furthest_key_shown >= query) first = std::min(first, key);
-    const Index end = std::min<Index>(tokens.size(), query + shown_after + 1);
+    Index end = std::min<Index>(tokens.size(), query + shown_after + 1);
+    const auto splits_character = [&](Index token) {
+      return token < tokens.size() && !tokens[token].empty() &&
+             utf8::is_continuation(tokens[token].front());
+    };
+    while (first > 1 && splits_character(first)) --first;
+    while (splits_character(end)) ++end;
     std::string bytes;
     std::vector<std::size_t> borders{0};
     for (Index token = first; token < end; ++token) {

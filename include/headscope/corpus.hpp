@@ -139,6 +139,8 @@ class Corpus {
   std::uint64_t n_relation() const { return relations_.size(); }
   /// @throws ShapeError if document >= n_document() or index >= n_piece(document).
   Piece piece(std::uint64_t document, std::uint64_t index = 0) const;
+  /// Whether a piece is the first of its document that has a predicted token: a second token.
+  bool begins_predictions(const Piece& piece) const;
 
   /// The folders among the paths, in order.
   const std::vector<CorpusFolder>& folders() const { return folders_; }

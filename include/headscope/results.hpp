@@ -231,6 +231,9 @@ void write_results(const Results& results, const std::string& path);
 /// written by a version with another layout.
 Results read_results(const std::string& path);
 
+/// Whether `read_results` knows the file's format; only the format is read.
+bool is_results_file(const std::string& path);
+
 /// Writes `{directory}/{group}.{variable}.csv` in long form: one row per element with a column per
 /// dimension, then the value and, for a variable with an interval, its bounds `ci_low` and
 /// `ci_high`. The slash of a nested group becomes a dot, flags are written as their meanings,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 
@@ -143,6 +144,21 @@ std::string escaped_utf8(std::string_view text) {
     const auto byte = static_cast<unsigned char>(bytes[0]);
     return std::string{'\\', 'x', digits[byte >> 4], digits[byte & 0xF]};
   });
+}
+
+std::string unescaped_utf8(std::string_view text) {
+  constexpr std::size_t n_escape = 4;
+  std::string bytes;
+  while (!text.empty()) {
+    const std::string_view digits = text.substr(std::min(text.size(), std::size_t{2}), 2);
+    unsigned byte = 0;
+    const bool is_escape =
+        text.starts_with("\\x") && digits.size() == 2 &&
+        std::from_chars(digits.data(), digits.data() + 2, byte, 16).ptr == digits.data() + 2;
+    bytes += is_escape ? static_cast<char>(byte) : text[0];
+    text.remove_prefix(is_escape ? n_escape : 1);
+  }
+  return bytes;
 }
 
 std::string with_placeholders(std::string_view text) {

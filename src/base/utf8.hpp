@@ -19,6 +19,8 @@ std::string shortened(std::string_view text, std::size_t most);
 
 /// The text as valid UTF-8, with invalid bytes and ASCII control characters written as `\xNN`.
 std::string escaped_utf8(std::string_view text);
+/// The bytes of which escaped_utf8 made a text; a `\xNN` that stood in them becomes a byte too.
+std::string unescaped_utf8(std::string_view text);
 
 /// The text with each byte of invalid UTF-8 replaced by U+0001: same length, always valid. Like the
 /// usual replacement U+FFFD, U+0001 is no letter, number or space.

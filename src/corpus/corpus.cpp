@@ -222,6 +222,14 @@ Piece Corpus::piece(std::uint64_t document, std::uint64_t index) const {
   return piece;
 }
 
+bool Corpus::begins_predictions(const Piece& piece) const {
+  if (piece.tokens.size() < 2) return false;
+  for (std::uint64_t index = 0; index < piece.index; ++index) {
+    if (this->piece(piece.document, index).tokens.size() > 1) return false;
+  }
+  return true;
+}
+
 Piece text_piece(const Tokenizer& tokenizer, const std::string& text, bool prepend_bos) {
   Piece piece;
   tokenize({.tokenizer = &tokenizer, .prepend_bos = prepend_bos}, text, piece);

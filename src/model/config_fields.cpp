@@ -146,6 +146,9 @@ Attributes attributes_of(const ModelConfig& config) {
 }  // namespace
 
 std::string ConfigFields::name_of(const ConfigMember& member) const {
+  for (const auto& [rotary_member, name] : rotary_names) {
+    if (member == ConfigMember(rotary_member)) return name;
+  }
   std::string_view first;
   for (const ConfigField& field : architecture->fields) {
     if (field.member != member) continue;
@@ -181,7 +184,9 @@ ConfigFields ConfigFields::from_json(const json& config, const std::string& file
     read_member(fields, field, values);
     result.stated_fields.insert(&field);
   }
-  if (values.positions == PositionKind::rotary) read_rotary(fields, values.rotary);
+  if (values.positions == PositionKind::rotary) {
+    result.rotary_names = read_rotary(fields, values.rotary);
+  }
   if (architecture.window != nullptr) {
     const std::optional<Index> window = architecture.window(fields);
     // A piece of at most a window's tokens is computed as without the window.

@@ -16,6 +16,7 @@ struct ConfigFields {
   const Architecture* architecture = &gpt2();
   ModelConfig values;                          ///< the architecture's defaults where none is stated
   std::set<const ConfigField*> stated_fields;  ///< of the architecture
+  RotaryNames rotary_names;                    ///< of fields that override those
 
   /// The value of a member that the config states. Else none.
   template <typename T>

@@ -90,11 +90,13 @@ std::optional<JsonFields> JsonFields::object(const char* name) const {
   if (value == nullptr) return std::nullopt;
   const json held = value->is_string() ? parse_json(value->get_ref<const std::string&>()) : *value;
   if (!held.is_object()) throw wrong(name, "a JSON object", *value);
-  return JsonFields(held, file_);
+  JsonFields fields(held, file_);
+  fields.within_ = full_name(name) + ".";
+  return fields;
 }
 
 DataError JsonFields::wrong(const char* name, const std::string& expected, const json& got) const {
-  return DataError(file_, name, "expected " + expected + ", got " + json_text(got));
+  return DataError(file_, full_name(name), "expected " + expected + ", got " + json_text(got));
 }
 
 const json* JsonFields::find(const char* name) const {

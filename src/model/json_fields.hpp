@@ -30,6 +30,8 @@ class JsonFields {
   std::optional<std::vector<HeadIndex>> heads(const char* name) const;
   /// A config within the config. An HDF5 attribute holds it as text.
   std::optional<JsonFields> object(const char* name) const;
+  /// The field's name in the file: `rope_parameters.rope_theta` in a config within the config.
+  std::string full_name(const char* name) const { return within_ + name; }
 
   DataError wrong(const char* name, const std::string& expected, const nlohmann::json& got) const;
   const std::string& file() const { return file_; }
@@ -39,6 +41,7 @@ class JsonFields {
 
   std::shared_ptr<const nlohmann::json> config_;
   std::string file_;
+  std::string within_ = {};  ///< before names in a config within the config: `rope_parameters.`
 };
 
 }  // namespace headscope

@@ -227,6 +227,9 @@ ModelConfig TensorIndex::resolve_gpt2(const ConfigFields& fields,
   if (linear_ && !fields.stated(&ModelConfig::activation)) config.activation = Activation::gelu;
   config.n_head = fields.stated(&ModelConfig::n_head).value_or(options.n_head);
   if (config.n_head == 0) config.n_head = published_n_head(config);
+  if (config.n_head == 0 && !fields.file.empty()) {
+    throw DataError(fields.file, "n_head", "expected a whole number, got none", Remedy::n_head);
+  }
   if (config.n_head == 0) {
     throw DataError(
         source_.path(), "n_head",

@@ -105,13 +105,18 @@ nlohmann::json packed(const Weighting& weighting, const HeadShape& shape, std::s
 // `“One day Tom went to the …”`, from the tokens after `<|endoftext|>`.
 std::string first_words(const std::vector<std::string>& tokens) {
   constexpr std::size_t most_characters = 40;
-  std::string words;
+  std::string words, more;
   for (const std::string& token : tokens) {
     if (token == "<|endoftext|>") continue;
-    if (character_count(words + token) > most_characters) return "“" + one_line(words) + " …”";
-    words += words.empty() && token.starts_with(' ') ? token.substr(1) : token;
+    const std::string bytes = unescaped_utf8(token);
+    if (character_count(words + bytes) > most_characters) {
+      words.resize(utf8::valid_prefix(words));  // tokens may split a character
+      more = " …";
+      break;
+    }
+    words += words.empty() && bytes.starts_with(' ') ? bytes.substr(1) : bytes;
   }
-  return "“" + one_line(words) + "”";
+  return "“" + one_line(words) + more + "”";
 }
 
 // `attention` for `attention/0`, if there is such a group.

@@ -223,4 +223,11 @@ Results read_results(const std::string& path) {
   return FileVersion(path).during([&] { return read_opened(path); });
 }
 
+bool is_results_file(const std::string& path) try {
+  check_format(hdf5::InputFile(path, hdf5::Digest::ignored));
+  return true;
+} catch (const Error&) {
+  return false;
+}
+
 }  // namespace headscope

@@ -49,6 +49,10 @@ TEST(ReadableText, KeepsTextAndWritesOtherBytesInHexadecimal) {
   EXPECT_EQ(escaped_utf8("\xED\xA0\x80"), "\\xED\\xA0\\x80") << "a surrogate";
   EXPECT_EQ(escaped_utf8("\xC0\xAF"), "\\xC0\\xAF") << "overlong";
   EXPECT_EQ(escaped_utf8("\xF0\x9F\x98\x80"), "\xF0\x9F\x98\x80");
+  for (const std::string text :
+       {"caf\xC3\xA9", "\xE2\x80", "a\n\x7F", "\\x", "\\xG0", "\\x-1 \\"}) {
+    EXPECT_EQ(unescaped_utf8(escaped_utf8(text)), text);
+  }
 }
 
 }  // namespace

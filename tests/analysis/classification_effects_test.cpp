@@ -245,6 +245,30 @@ TEST(EffectTest, OfOneDocumentIsMissing) {
   EXPECT_TRUE(std::isnan(test_effect(effects_of({{30, 10, 10}}), "effect", "null").p[0]));
 }
 
+TEST(EffectTest, RemovedHeadsAreNotTested) {
+  Statistics statistics;
+  DocumentStatistics document(statistics, 0);
+  const Shape heads{n_block, 1, 3};
+  document.sum("null", heads);
+  const std::vector<double> effects{2, 1, 4, 3};
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    for (Index head = 0; head < 3; ++head) {
+      document.sum("effect", heads)(i, 0, head) = effects[i] - static_cast<double>(head);
+      document.sum(weight_name("effect"), heads)(i, 0, head) = 1;
+    }
+  }
+  document.end();
+  const EffectTest complete = test_effect(statistics, "effect", "null"),
+                   pruned = test_effect(statistics, "effect", "null", {1, 2});
+  EXPECT_GT(complete.q[0], complete.p[0]);
+  EXPECT_EQ(pruned.p[0], complete.p[0]);
+  EXPECT_EQ(pruned.q[0], pruned.p[0]) << "one test";
+  for (const Index head : {1, 2}) {
+    EXPECT_TRUE(std::isnan(pruned.p[head]));
+    EXPECT_TRUE(std::isnan(pruned.q[head]));
+  }
+}
+
 /// What classification finds of a model on the first stories.
 ResultsGroup classified(const Model& model, std::uint64_t n_classified) {
   const test::PlantedStories planted(n_classified);

@@ -210,7 +210,7 @@ class TypesTest : public testing::Test {
   WeightedSums whole(std::size_t n_bootstrap = 0) { return {statistics(), n_bootstrap, 0}; }
 
   TypesOf types(std::array<double, n_typed_head> induction = {}, std::size_t n_bootstrap = 0,
-                const PermutedScores& permuted = {}) {
+                const PermutedScores& permuted = {}, const std::vector<Index>& pruned = {}) {
     const WeightedSums sums = whole(n_bootstrap);
     arma::mat scores(n_typed_head, sums.n_weighting());
     for (Index head_index = 0; head_index < n_typed_head; ++head_index)
@@ -219,7 +219,7 @@ class TypesTest : public testing::Test {
     const CoreferenceTest coreference = test_coreference(sums);
     const SemanticTest semantic = test_semantic(sums);
     return {measured_types(head_type_list(),
-                           {sums, relations, coreference, semantic, scores, permuted, {}})};
+                           {sums, relations, coreference, semantic, scores, permuted, pruned})};
   }
 
   ResultsGroup results(const std::vector<HeadIndex>& pruned_heads = {}) {
@@ -272,6 +272,20 @@ TEST_F(TypesTest, APrunedHeadIsNotChosen) {
       classification_results(head_type_list(), statistics(), Array({10, 1, n_typed_head}),
                              {HeadIndex{.layer = 0, .head = 1}}, 50, 0);
   EXPECT_EQ(group.values("relation_best_head")(0, 0), 0);
+}
+
+TEST_F(TypesTest, APrunedHeadIsNotTested) {
+  add_relation({5, 20}, {30, 30});
+  add_pronouns({10, 10, 10, 10}, {27, 27});
+  EXPECT_EQ(results().values("relation_passed")(0, 0, 0, 1), 1);
+  const ResultsGroup pruned = results({{0, 1}});
+  EXPECT_TRUE(std::isnan(pruned.values("relation_p")(0, 0, 0, 1)));
+  EXPECT_TRUE(std::isnan(pruned.values("relation_q")(0, 0, 0, 1)));
+  EXPECT_EQ(pruned.values("relation_q")(0, 0, 0, 0), pruned.values("relation_p")(0, 0, 0, 0));
+  EXPECT_EQ(pruned.values("relation_passed")(0, 0, 0, 0), 1);
+  EXPECT_EQ(pruned.values("relation_passed")(0, 0, 0, 1), 0);
+  EXPECT_TRUE(std::isnan(pruned.values("coreference_p")(0, 1)));
+  EXPECT_EQ(pruned.values("coreference_q")(0, 0), pruned.values("coreference_p")(0, 0));
 }
 
 /// Relative error allowed to p: that of the t distribution's series in double.
@@ -516,6 +530,15 @@ TEST_F(TypesTest, HeadsThatAttendToTheSinkAloneLeaveTypesUntested) {
   const TypesOf found = types({}, 200);
   for (const char* const type : {"delimiter", "long_range", "word_class", "semantic"}) {
     EXPECT_EQ(found.of(type).untested, "no head attends beyond the first token") << type;
+  }
+  // Nor does a removed head, whose scores are all 0 so that it attends evenly.
+  for (const Index block : {0, 1}) {
+    set(HeadScore::distance, block, 1, 500, 100);
+    set(HeadScore::delimiter, block, 1, 10, 100);
+  }
+  for (const char* const type : {"delimiter", "long_range"}) {
+    EXPECT_EQ(types({}, 0, {}, {1}).of(type).untested, "no head attends beyond the first token");
+    EXPECT_EQ(types().of(type).untested.find("no head attends"), std::string::npos) << type;
   }
 }
 
@@ -1144,7 +1167,7 @@ TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {
   const ResultsGroup group = results();
   const Claim& claim = group.claims.back();
   EXPECT_EQ(claim.verdict, Verdict::undecided);
-  EXPECT_EQ(claim.evidence, "Cannot be told: no head of this model is a coreference head.");
+  EXPECT_EQ(claim.evidence, "Cannot be told: " + types().of("coreference").untested + ".");
 }
 
 TEST_F(TypesTest, ClaimSevenCountsHeadsOfTheFiveTypes) {

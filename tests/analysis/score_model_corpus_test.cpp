@@ -210,9 +210,9 @@ TEST_F(PlantedScores, AFeatureThatHoldsNowhereIsNamed) {
   results.groups.push_back(group);
   std::string idle;
   for (const Finding& finding : score_presentation().describe(results).findings) {
-    if (finding.about == "Features that hold nowhere") idle = finding.text;
+    if (finding.about == "Features that no fit could use") idle = finding.text;
   }
-  EXPECT_THAT(idle, testing::StartsWith("Hold at no sampled query and key"));
+  EXPECT_THAT(idle, testing::StartsWith("Hold at no sampled query of the even-numbered documents"));
   EXPECT_THAT(idle, testing::HasSubstr("user_never"));
   EXPECT_THAT(idle, testing::Not(testing::HasSubstr("user_noun")));
 }

@@ -132,5 +132,23 @@ TEST(Surprises, KeepCharactersThatTokensShare) {
       << "кот, and жй though its token has half of й";
 }
 
+TEST(Surprises, TakeCharactersAtBothEndsAsTheyAre) {
+  Statistics statistics;
+  DocumentStatistics document(statistics, 1);
+  document.record(score_surprise_name, {1, 1, 3}).values = {14, 3, 0.5};
+  std::vector<std::string> tokens(21, "a");
+  tokens[1] = tokens[18] = "\xD0";
+  tokens[2] = tokens[19] = "\xB9";
+  document.texts(score_text_name) = tokens;
+  document.row(score_effect_row, {1});
+  document.end();
+  ResultsGroup group;
+  group.name = "score_model";
+  group.add_dimension(Dimension::count("layer", 1));
+  group.add_dimension(Dimension::count("head", 1));
+  add_surprises(statistics, group);
+  EXPECT_EQ(group.variable("surprise_text").text.at(0), "й" + std::string(15, 'a') + "й");
+}
+
 }  // namespace
 }  // namespace headscope

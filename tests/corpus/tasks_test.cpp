@@ -218,6 +218,13 @@ TEST_F(TaskFilesTest, AFolderStandsForItsFilesAndATaskMayContinueInAnother) {
   EXPECT_NE(files.sha256(), one.sha256());
 }
 
+TEST_F(TaskFilesTest, AFolderStandsForFilesNamedInCapitalsToo) {
+  std::filesystem::create_directory(folder_.file("d"));
+  write("d/a.jsonl", R"({"prefix": "a", "good": " b", "bad": " c", "task": "x"})");
+  write("d/B.JSONL", R"({"prefix": "a", "good": " d", "bad": " e", "task": "y"})");
+  EXPECT_EQ(TaskFiles({folder_.file("d")}, tasks_tokenizer(), {}).tasks().size(), 2U);
+}
+
 TEST_F(TaskFilesTest, MalformedLinesAreNamed) {
   const std::string good = R"({"prefix": "a", "good": " b", "bad": " c"})"
                            "\n",

@@ -250,6 +250,19 @@ TEST_F(ArchitectureRefusals, FieldsHaveTheNamesOfTheConfig) {
             "got 4");
 }
 
+TEST_F(ArchitectureRefusals, ParametersOfRotationAreNamedWhereTheyAreStated) {
+  EXPECT_EQ(error_after("pythia", {{"rotary_pct", 0.25},
+                                   {"rope_parameters", {{"partial_rotary_factor", 1.5}}}}),
+            "config.json:rope_parameters.partial_rotary_factor: expected an even number of the 8 "
+            "dimensions of a head, got 1.5");
+  EXPECT_EQ(error_after("pythia", {{"rotary_pct", 1.5}, {"rope_parameters", nullptr}}),
+            "config.json:rotary_pct: expected an even number of the 8 dimensions of a head, got "
+            "1.5");
+  EXPECT_EQ(
+      error_after("llama", {{"rope_theta", 10000.0}, {"rope_parameters", {{"rope_theta", "x"}}}}),
+      "config.json:rope_parameters.rope_theta: expected a number, got \"x\"");
+}
+
 TEST_F(ArchitectureRefusals, AMissingUnembeddingIsMissedByTheConfigOrByDefault) {
   const auto without_unembedding = [&](const json& tied) {
     EXPECT_EQ(error_after("llama", {{"tie_word_embeddings", tied}}), "no error");

@@ -204,6 +204,15 @@ TEST_F(ModelHub, TheNumberOfHeadsIsNotGuessed) {
   EXPECT_EQ(load_model(path_, {4}).config.n_head, 4U);
 }
 
+TEST_F(ModelHub, AConfigWithoutTheNumberOfHeadsIsNamed) {
+  edit_json("config.json", [](json& config) {
+    config["num_attention_heads"] = config["n_head"];
+    config.erase("n_head");
+  });
+  EXPECT_EQ(error(), "config.json:n_head: expected a whole number, got none");
+  EXPECT_EQ(load_model(path_, {4}).config.n_head, 4U);
+}
+
 /// Declares the attention weights of a model of this shape; their zeros take no room on the disk.
 void declare_attention_weights(const ModelConfig& config, const std::string& path) {
   json header = json::object();

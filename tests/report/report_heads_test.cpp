@@ -297,6 +297,17 @@ TEST(PatternDocuments, ScaleOtherWeightingsByTheirLargest) {
   EXPECT_THAT(kinds[1]["bytes"].get<std::string>(), testing::EndsWith("AAAAAAD/gAAA"));
 }
 
+TEST(PatternDocuments, AreNamedByTheirWordsWhereTokensSplitCharacters) {
+  const auto title = [](const std::vector<std::string>& tokens) {
+    Results results = with_patterns(1, 2, 3, tokens.size());
+    results.groups[0].add({"token_text", "query", "1", "tokens"}, tokens);
+    return pattern_documents(results, {2, 3})[0]["title"].get<std::string>();
+  };
+  EXPECT_EQ(title({"<|endoftext|>", " \\xD0", "\\xBF", "\\xD1", "\\x80"}), "“пр”");
+  EXPECT_EQ(title({"a \\x", std::string(35, 'y'), "\\xD0", "\\xBFzz"}),
+            "“a \\x" + std::string(35, 'y') + " …”");
+}
+
 TEST(PatternDocuments, LeaveOutOtherShapes) {
   EXPECT_EQ(pattern_documents(with_patterns(1, 2, 3, 4), {2, 4}).size(), 0u);
   EXPECT_EQ(pattern_documents(with_patterns(1, 2, 3, 4), {2, 3}).size(), 1u);

@@ -9,8 +9,8 @@ namespace headscope {
 std::unique_ptr<PieceObserver> ExplainingPass::begin_piece(const Piece& piece,
                                                            DocumentStatistics& statistics) {
   if (!documents_.contains(piece.document)) return nullptr;
-  const Index block = document_block(piece.document, n_document_);
-  if (part_ == Part::losses && piece.index == 0) {
+  const Index block = document_block(piece.document, corpus_.n_document());
+  if (part_ == Part::losses && corpus_.begins_predictions(piece)) {
     ++statistics.sum(explained_document_count, {n_block})(block);
   }
   if (explanation_.is_empty() || piece.tokens.size() < 2) return nullptr;

@@ -20,7 +20,7 @@ class ExplainingPass : public CorpusPass {
       : part_(part),
         explanation_(explanation),
         documents_(documents),
-        n_document_(corpus.n_document()),
+        corpus_(corpus),
         token_counts_(earlier.total("token_count").values) {}
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override;
@@ -29,7 +29,7 @@ class ExplainingPass : public CorpusPass {
   const Part part_;
   Explanation& explanation_;
   const std::set<Index>& documents_;
-  const std::uint64_t n_document_;
+  const Corpus& corpus_;
   const std::vector<double> token_counts_;
 };
 

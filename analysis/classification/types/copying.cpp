@@ -7,7 +7,8 @@ namespace headscope {
 namespace {
 
 EffectTest test_of(const Measured& measured, HeadScore effect, HeadScore null) {
-  return test_effect(measured.sums.statistics(), score_info(effect).name, score_info(null).name);
+  return test_effect(measured.sums.statistics(), score_info(effect).name, score_info(null).name,
+                     measured.pruned);
 }
 
 /// An effect on logits, which has no largest value.

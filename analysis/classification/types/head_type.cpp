@@ -79,8 +79,10 @@ bool is_too_short(const Measured& measured) {
 std::string no_attention_text(const Measured& measured) {
   if (is_too_short(measured)) return too_short_text;
   const arma::mat distances = measured.sums.ratio(score_info(HeadScore::distance).name);
-  const arma::uvec finite = arma::find_finite(distances.col(0));
-  return finite.empty() ? "no head attends beyond the first token" : "";
+  for (Index head_index = 0; head_index < measured.n_head_total(); ++head_index) {
+    if (!measured.has_lost(head_index) && std::isfinite(distances(head_index, 0))) return "";
+  }
+  return "no head attends beyond the first token";
 }
 
 }  // namespace headscope

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -33,6 +34,7 @@ struct Measured {
   const PermutedScores& permuted;
   const std::vector<Index>& pruned;  ///< head_index of the heads removed from the model, ascending
   Index n_head_total() const { return induction.n_rows; }
+  bool has_lost(Index head_index) const { return std::ranges::binary_search(pruned, head_index); }
 };
 
 /// A number by head and weighting.

@@ -27,7 +27,7 @@ HeadType induction_type() {
             return TypeScores{.score = of_heads(measured.induction),
                               .threshold = always(least_induction)};
           },
-      .untested = unless_scored("the model's context has no room for " +
+      .untested = unless_scored("the model's context has no room for a first token and " +
                                 std::to_string(shortest_induction_half) + " tokens twice"),
       .place = of_all_heads(after_last_copy()),
       .rivals = of_all_heads(std::vector{last_copy()}),

@@ -49,13 +49,14 @@ MeasuredType measured_type(const HeadType& type, const Measured& measured) {
     found.numbers.push_back({scores.score(head_index, 0), scores.baseline(head_index, 0),
                              scores.threshold(head_index, 0)});
     found.choice.push_back(scores.choice ? scores.choice(head_index) : no_position);
-    found.is_out_of_reach &= scores.threshold(head_index, 0) > scores.ceiling(head_index, 0);
+    found.is_out_of_reach &= measured.has_lost(head_index) ||
+                             scores.threshold(head_index, 0) > scores.ceiling(head_index, 0);
     const bool is_significant = scores.is_significant(head_index);
     for (Index w = 0; w < found.margin.n_cols; ++w) {
       found.margin(head_index, w) =
           is_significant ? scores.margin(head_index, w) : arma::datum::nan;
     }
-    is_scored |= !std::isnan(found.margin(head_index, 0));
+    is_scored |= !measured.has_lost(head_index) && !std::isnan(found.margin(head_index, 0));
   }
   found.untested = type.untested(measured, is_scored);
   return found;

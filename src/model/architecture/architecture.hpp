@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -72,9 +73,13 @@ const Architecture& llama();
 const Architecture& mistral();
 const Architecture& qwen2();
 
+/// The names of fields that state members of Rotary: `rope_parameters.rope_theta`.
+using RotaryNames = std::vector<std::pair<double Rotary::*, std::string>>;
+
 /// Rotary positions from `rope_parameters`, or `rope_scaling` of older configs.
+/// @return the fields that it read.
 /// @throws DataError naming the field if the rates change in a way that is not computed.
-void read_rotary(const JsonFields& config, Rotary& rotary);
+RotaryNames read_rotary(const JsonFields& config, Rotary& rotary);
 /// `rope_scaling` as a model file holds it: JSON. Empty where rates are not scaled.
 std::string rotary_scaling_text(const Rotary& rotary);
 

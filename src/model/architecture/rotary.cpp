@@ -6,47 +6,51 @@
 
 namespace headscope {
 
-void read_rotary(const JsonFields& config, Rotary& rotary) {
+RotaryNames read_rotary(const JsonFields& config, Rotary& rotary) {
   const char* const name = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
   const auto parameters = config.object(name);
-  if (!parameters) return;
+  if (!parameters) return {};
   for (const char* const kind : {"full_attention", "sliding_attention"}) {
     if (!parameters->has(kind)) continue;
     throw config.wrong(name, "the same parameters for all layers", kind);
   }
-  const auto positive = [&](const char* field, double value) {
-    if (value > 0) return value;
-    throw DataError(config.file(), std::string(name) + "." + field,
-                    "expected a positive number, got " + number_text(value, 0));
+  RotaryNames names;
+  const auto set = [&](const char* field, double Rotary::*member, double value) {
+    names.emplace_back(member, parameters->full_name(field));
+    if (!(value > 0)) {
+      throw DataError(config.file(), names.back().second,
+                      "expected a positive number, got " + number_text(value, 0));
+    }
+    rotary.*member = value;
   };
-  const auto read = [&](const char* field, double& value) {
-    if (const auto given = parameters->real(field)) value = positive(field, *given);
+  const auto read = [&](const char* field, double Rotary::*member) {
+    if (const auto given = parameters->real(field)) set(field, member, *given);
   };
-  read("rope_theta", rotary.theta);
-  read("partial_rotary_factor", rotary.share);
+  read("rope_theta", &Rotary::theta);
+  read("partial_rotary_factor", &Rotary::share);
   const std::string type =
       parameters->text(parameters->has("rope_type") ? "rope_type" : "type").value_or("default");
-  if (type == "default") return;
+  if (type == "default") return names;
   if (type != "linear" && type != "llama3") {
     throw config.wrong(name, "rope_type default, linear or llama3", type);
   }
   rotary.scaling = type == "linear" ? RotaryScaling::linear : RotaryScaling::llama3;
-  const auto require = [&](const char* field, double& value) {
+  const auto require = [&](const char* field, double Rotary::*member) {
     const auto given = parameters->real(field);
     if (!given) {
-      throw DataError(config.file(), std::string(name) + "." + field,
+      throw DataError(config.file(), parameters->full_name(field),
                       "expected a number, since rope_type is " + type + ", got none");
     }
-    value = positive(field, *given);
+    set(field, member, *given);
   };
-  require("factor", rotary.factor);
-  if (type == "linear") return;
-  require("low_freq_factor", rotary.low_frequency_factor);
-  require("high_freq_factor", rotary.high_frequency_factor);
-  require("original_max_position_embeddings", rotary.original_n_ctx);
-  if (rotary.low_frequency_factor < rotary.high_frequency_factor) return;
+  require("factor", &Rotary::factor);
+  if (type == "linear") return names;
+  require("low_freq_factor", &Rotary::low_frequency_factor);
+  require("high_freq_factor", &Rotary::high_frequency_factor);
+  require("original_max_position_embeddings", &Rotary::original_n_ctx);
+  if (rotary.low_frequency_factor < rotary.high_frequency_factor) return names;
   throw DataError(
-      config.file(), std::string(name) + ".low_freq_factor",
+      config.file(), parameters->full_name("low_freq_factor"),
       "expected less than high_freq_factor = " + number_text(rotary.high_frequency_factor, 0) +
           ", got " + number_text(rotary.low_frequency_factor, 0));
 }
