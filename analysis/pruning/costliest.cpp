@@ -28,7 +28,8 @@ CostliestHead::CostliestHead(const ResultsGroup& group, const std::vector<std::s
   head_ = heads[place];
   rise_ = costs[place];
   is_largest_ = costs[*most] - rise_ <= rounding;
-  is_alone_ = std::ranges::count_if(costs, [&](double cost) { return rise_ - cost <= rounding; }) == 1;
+  is_alone_ =
+      std::ranges::count_if(costs, [&](double cost) { return rise_ - cost <= rounding; }) == 1;
 }
 
 std::string CostliestHead::name() const {
