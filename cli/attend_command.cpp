@@ -32,6 +32,7 @@ std::string sentence_of(const std::vector<std::string>& words) {
   std::string text;
   if (words == std::vector<std::string>{"-"}) {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    replace_all(text, "\r\n", "\n");
     while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
   } else {
     text = joined(words, " ");

@@ -260,7 +260,7 @@ std::vector<std::string> RunSetup::notes() const {
     if (options_.analyses.empty())
       notes.push_back("leaves out " + joined(names, ", ") + ": " + lack);
   }
-  if (!corpus_ && !corpus_paths_.empty())
+  if (!corpus_ && !options_.corpus.empty())
     notes.emplace_back("does not read --corpus: no analysis needs it");
   if (!tasks_ && !options_.tasks.empty())
     notes.emplace_back("does not read --tasks: no analysis needs it");

@@ -156,7 +156,7 @@ std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
                            " of the heads pass the threshold of at least one of the five types. "
                            "The claim holds if more than half of the heads do.";
   const std::string untested = untested_types(named);
-  if (!untested.empty()) {
+  if (!untested.empty() && !std::isnan(any.effect.value)) {
     // Types that were not tested may still be present.
     if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
     any.evidence +=

@@ -88,7 +88,7 @@ const VariableTable& classification_variables() {
        "head's hits against the hits of relation_baseline_rule; no value for relations that are "
        "not tested and for removed heads"},
       {"relation_q", "relation direction layer head", "probability",
-       "relation_p adjusted over all tested relations, directions and heads",
+       "relation_p adjusted over all tested relations, directions and heads that are not removed",
        "Benjamini & Hochberg 1995"},
       Declaration::flag("relation_passed", "relation direction layer head", {"no", "yes"},
                         "Whether the head passes the rule for syntactic heads on this relation"),
@@ -133,14 +133,14 @@ const VariableTable& classification_variables() {
        "One-sided p-value of a paired t-test over odd-numbered documents with a pronoun: pronouns "
        "that the head gets right against pronouns that the best rule gets right; no value for "
        "fewer than 30 pronouns or 10 such documents, and for removed heads"},
-      {"coreference_q", "layer head", "probability", "coreference_p adjusted over all heads",
-       "Benjamini & Hochberg 1995"},
+      {"coreference_q", "layer head", "probability",
+       "coreference_p adjusted over all heads that are not removed", "Benjamini & Hochberg 1995"},
       {"{effect}_p", "layer head", "probability",
        "Two-sided p-value of {effect} - {effect}_null by a t-test over documents; over blocks of "
        "documents if there are more than " +
            std::to_string(n_document_block) + "; no value for removed heads"},
-      {"{effect}_q", "layer head", "probability", "{effect}_p adjusted over all heads",
-       "Benjamini & Hochberg 1995"},
+      {"{effect}_q", "layer head", "probability",
+       "{effect}_p adjusted over all heads that are not removed", "Benjamini & Hochberg 1995"},
       {"semantic_null", "layer head", "correlation",
        "Mean of semantic over 20 random exchanges of embeddings among the document's token types"},
       {"semantic_null_std", "layer head", "correlation",

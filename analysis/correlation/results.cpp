@@ -205,8 +205,11 @@ Claim mixing_claim(const Estimate& overlap, const ResultsGroup& group) {
       "heads";
   claim.effect = overlap;
   claim.evidence =
-      "Before W_O the concatenated outputs of heads are orthogonal. After W_O, " +
-      percent(overlap.value) + " of the absolute inner products are between different heads." +
+      "Before W_O the concatenated outputs of heads are orthogonal. " +
+      (std::isnan(overlap.value)
+           ? "The layers have no heads to compare."
+           : "After W_O, " + percent(overlap.value) +
+                 " of the absolute inner products are between different heads.") +
       (shares.empty() ? ""
                       : " A head accounts for " +
                             (percent(*least) == percent(*most)

@@ -51,7 +51,7 @@ const VariableTable task_variables{
      "includes the float32 rounding of the margin; no value for removed heads",
      "Student 1908"},
     {"margin_change_q", "ablation task layer head", "probability",
-     "margin_change_p adjusted over all heads and tasks of the ablation",
+     "margin_change_p adjusted over all heads (without removed ones) and tasks of the ablation",
      "Benjamini & Hochberg 1995"},
     {"accuracy_change", "ablation task layer head", "1",
      "accuracy with the head ablated minus accuracy of the whole model", ablation_source},

@@ -58,7 +58,8 @@ MeasuredType measured_type(const HeadType& type, const Measured& measured) {
     }
     is_scored |= !measured.has_lost(head_index) && !std::isnan(found.margin(head_index, 0));
   }
-  found.untested = type.untested(measured, is_scored);
+  found.untested = measured.pruned.size() == n_head_total ? "the model has no head left"
+                                                          : type.untested(measured, is_scored);
   return found;
 }
 
