@@ -41,7 +41,10 @@ std::string CostliestHead::most() const {
   return is_alone_ ? "most" : "as much as any";
 }
 
-std::string CostliestHead::chance_text() const {
+std::string CostliestHead::text(
+    const std::function<std::string(const CostliestHead&)>& sentence) const {
+  if (!is_any()) return "No head's removal raises the loss.";
+  if (is_shown_) return sentence(*this);
   return "No head is shown to matter by itself: the costliest, " + name() +
          ", raises the loss by " + number_text(rise_, 3) + " nats, which may be chance.";
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,9 +8,6 @@
 #include "headscope/results.hpp"
 
 namespace headscope {
-
-/// What is said where no head's loss increase is above 0 by more than rounding.
-inline constexpr const char* no_head_costs = "No head's removal raises the loss.";
 
 /// The head that costs most to set to zero, of those shown to cost something where the run has
 /// intervals.
@@ -19,22 +17,23 @@ class CostliestHead {
   /// @param heads  those that the model has not lost.
   CostliestHead(const ResultsGroup& group, const std::vector<std::size_t>& heads);
 
-  /// Whether a head raises the loss. The other functions ask for one.
+  /// Whether a head raises the loss.
   bool is_any() const { return head_.has_value(); }
-  /// False: the run has intervals, and no head's lies above 0.
-  bool is_shown() const { return is_shown_; }
+  /// What `sentence` says of the head; where there is none, or its cost may be chance, that.
+  std::string text(const std::function<std::string(const CostliestHead&)>& sentence) const;
+
+  // For sentences.
   std::string name() const;
   double rise() const { return rise_; }  ///< of the loss, nats per token
   /// `most`; `as much as any` where another head costs the same; `most of the heads shown to
   /// matter` where a larger cost may be chance.
   std::string most() const;
-  /// What is said where no head is shown to cost something.
-  std::string chance_text() const;
 
  private:
   std::optional<std::size_t> head_;
   std::size_t n_head_ = 0;
   double rise_ = 0;
+  /// Not shown: the run has intervals, and no head's lies above 0.
   bool is_shown_ = false, is_largest_ = false, is_alone_ = false;
 };
 

@@ -11,18 +11,13 @@
 namespace headscope {
 namespace {
 
-std::string costliest_text(const ResultsGroup& group, const CostliestHead& costliest) {
-  if (!costliest.is_any()) return no_head_costs;
-  if (!costliest.is_shown()) return costliest.chance_text();
-  const double baseline = group.scalar("loss_baseline");
-  return "Setting " + costliest.name() + " to zero costs " + costliest.most() +
-         ": the loss rises by " + number_text(costliest.rise(), 3) + " nats (" +
-         percent(costliest.rise() / baseline) + " of " + number_text(baseline, 3) +
-         ", the loss on the documents of this analysis).";
-}
-
 std::string one_head_line(const ResultsGroup& group, const CostliestHead& costliest) {
-  const std::string text = costliest_text(group, costliest);
+  const double baseline = group.scalar("loss_baseline");
+  const std::string text = costliest.text([&](const CostliestHead& head) {
+    return "Setting " + head.name() + " to zero costs " + head.most() + ": the loss rises by " +
+           number_text(head.rise(), 3) + " nats (" + percent(head.rise() / baseline) + " of " +
+           number_text(baseline, 3) + ", the loss on the documents of this analysis).";
+  });
   const double n_interval = group.values("n_interval")(0);
   if (n_interval == 0) {
     return text +
@@ -35,13 +30,10 @@ std::string one_head_line(const ResultsGroup& group, const CostliestHead& costli
 
 std::string matter_text(const ResultsGroup& group, const CostliestHead& costliest) {
   const double n_interval = group.values("n_interval")(0);
-  std::string text = no_head_costs;
-  if (costliest.is_any()) {
-    text = costliest.is_shown()
-               ? costliest.name() + " matters " + costliest.most() +
-                     ": without it the loss rises by " + number_text(costliest.rise(), 3) + " nats."
-               : costliest.chance_text();
-  }
+  const std::string text = costliest.text([](const CostliestHead& head) {
+    return head.name() + " matters " + head.most() + ": without it the loss rises by " +
+           number_text(head.rise(), 3) + " nats.";
+  });
   if (n_interval == 0) {
     return text + (costliest.is_any() ? " Without intervals this may be chance." : "");
   }

@@ -264,18 +264,16 @@ std::string correlation_text(const ResultsGroup& group) {
          joined(known, " and ") + ".";
 }
 
-std::string costliest_text(const CostliestHead& costliest) {
-  if (!costliest.is_any()) return no_head_costs;
-  if (!costliest.is_shown()) return costliest.chance_text();
-  return "Setting " + costliest.name() + " to zero costs " + costliest.most() + " (+" +
-         number_text(costliest.rise(), 3) + " nats).";
+std::string costliest_text(const CostliestHead& head) {
+  return "Setting " + head.name() + " to zero costs " + head.most() + " (+" +
+         number_text(head.rise(), 3) + " nats).";
 }
 
 std::string summary_text(const ResultsGroup& group, const DocumentRows& rows,
                          const ModelConfig& config) {
   const std::vector<Index> left = config.heads_left();
   return loss_text(group, rows) + " " +
-         costliest_text(CostliestHead(group, {left.begin(), left.end()})) + " " +
+         CostliestHead(group, {left.begin(), left.end()}).text(costliest_text) + " " +
          harmless_text(group) + correlation_text(group);
 }
 

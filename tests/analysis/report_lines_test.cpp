@@ -74,12 +74,18 @@ TEST(PruningLines, NameTheHeadThatCostsMost) {
   EXPECT_FALSE(lines(part).contains("Pruning many")) << "without a curve";
 }
 
-TEST(PruningLines, CallNoHeadOneThatMattersByChance) {
-  ResultsGroup group = pruning(6, 6);
+/// Gives all loss increases intervals that reach below 0. @return the variable.
+Variable& with_wide_intervals(ResultsGroup& group) {
   Variable& increase = group.variables.front();
   increase.interval.emplace();
   increase.interval->low = increase.values.mapped([](double value) { return value - 3; });
   increase.interval->high = increase.values.mapped([](double value) { return value + 3; });
+  return increase;
+}
+
+TEST(PruningLines, CallNoHeadOneThatMattersByChance) {
+  ResultsGroup group = pruning(6, 6);
+  Variable& increase = with_wide_intervals(group);
   EXPECT_EQ(described(pruning_presentation(), group).found,
             "No head is shown to matter by itself: the costliest, L1H2, raises the loss by 2.5 "
             "nats, which may be chance. 6 of 6 heads can each be pruned without measurable loss.");
@@ -90,10 +96,7 @@ TEST(PruningLines, CallNoHeadOneThatMattersByChance) {
 
 TEST(PruningLines, NameTheCostliestOfTheHeadsThatAreShownToMatter) {
   ResultsGroup group = pruning(5, 4);
-  Variable& increase = group.variables.front();
-  increase.interval.emplace();
-  increase.interval->low = increase.values.mapped([](double value) { return value - 3; });
-  increase.interval->high = increase.values.mapped([](double value) { return value + 3; });
+  Variable& increase = with_wide_intervals(group);
   increase.interval->low(0, 0, 1) = 0.05;
   const Description part = described(pruning_presentation(), group);
   EXPECT_EQ(part.found,

@@ -112,33 +112,11 @@ TEST(ScoreModelLines, WithoutEffectsSayNothingOfThem) {
   EXPECT_FALSE(said.contains("Many heads at once"));
 }
 
-// `й` is split over two tokens, as byte-level vocabularies split rare characters.
-TEST(Surprises, KeepCharactersThatTokensShare) {
+/// What the results have of one head's surprise in one document.
+ResultsGroup with_surprise(double query, double key, const std::vector<std::string>& tokens) {
   Statistics statistics;
   DocumentStatistics document(statistics, 1);
-  Array& place = document.record(score_surprise_name, {1, 1, 3});
-  place.values = {4, 2, 0.5};
-  document.texts(score_text_name) = {"<|endoftext|>", " чу", "ж\xD0", "\xB9", " кот"};
-  document.row(score_effect_row, {1});
-  document.end();
-  ResultsGroup group;
-  group.name = "score_model";
-  group.add_dimension(Dimension::count("layer", 1));
-  group.add_dimension(Dimension::count("head", 1));
-  add_surprises(statistics, group);
-  EXPECT_EQ(group.variable("surprise_text").text.at(0), "чужй кот");
-  const std::vector<double>& marks = group.values("surprise_marks").values;
-  EXPECT_EQ(std::vector(marks.begin(), marks.begin() + 4), (std::vector<double>{5, 8, 2, 4}))
-      << "кот, and жй though its token has half of й";
-}
-
-TEST(Surprises, TakeCharactersAtBothEndsAsTheyAre) {
-  Statistics statistics;
-  DocumentStatistics document(statistics, 1);
-  document.record(score_surprise_name, {1, 1, 3}).values = {14, 3, 0.5};
-  std::vector<std::string> tokens(21, "a");
-  tokens[1] = tokens[18] = "\xD0";
-  tokens[2] = tokens[19] = "\xB9";
+  document.record(score_surprise_name, {1, 1, 3}).values = {query, key, 0.5};
   document.texts(score_text_name) = tokens;
   document.row(score_effect_row, {1});
   document.end();
@@ -147,6 +125,23 @@ TEST(Surprises, TakeCharactersAtBothEndsAsTheyAre) {
   group.add_dimension(Dimension::count("layer", 1));
   group.add_dimension(Dimension::count("head", 1));
   add_surprises(statistics, group);
+  return group;
+}
+
+// `й` is split over two tokens, as byte-level vocabularies split rare characters.
+TEST(Surprises, KeepCharactersThatTokensShare) {
+  const ResultsGroup group = with_surprise(4, 2, {"<|endoftext|>", " чу", "ж\xD0", "\xB9", " кот"});
+  EXPECT_EQ(group.variable("surprise_text").text.at(0), "чужй кот");
+  const std::vector<double>& marks = group.values("surprise_marks").values;
+  EXPECT_EQ(std::vector(marks.begin(), marks.begin() + 4), (std::vector<double>{5, 8, 2, 4}))
+      << "кот, and жй though its token has half of й";
+}
+
+TEST(Surprises, TakeCharactersAtBothEndsAsTheyAre) {
+  std::vector<std::string> tokens(21, "a");
+  tokens[1] = tokens[18] = "\xD0";
+  tokens[2] = tokens[19] = "\xB9";
+  const ResultsGroup group = with_surprise(14, 3, tokens);
   EXPECT_EQ(group.variable("surprise_text").text.at(0), "й" + std::string(15, 'a') + "й");
 }
 
