@@ -75,6 +75,9 @@ class CompareCommand : public Command {
   }
 
   void run(const std::string& command_line) override {
+    if (runs_.size() < 2) {
+      throw UsageError("compare: expected at least 2 runs, got " + std::to_string(runs_.size()));
+    }
     check_output_folder(output_.folder);
     std::vector<ComparedRun> runs = read_runs();
     if (!force_) refuse_replacement(output_.folder);

@@ -22,13 +22,20 @@ namespace {
 namespace fs = std::filesystem;
 
 /// @param path  of the model file.
-std::string tokenizer_place(const ModelDescription& model, const std::string& path) {
-  if (model.has_tokenizer) return "in the file";
+struct TokenizerPlace {
+  bool is_readable = false;
+  std::string text;
+};
+
+TokenizerPlace tokenizer_place(const ModelDescription& model, const std::string& path) {
+  if (model.has_tokenizer) return {true, "in the file"};
   try {
-    return find_tokenizer_files(fs::path(path).parent_path().string()) ? "in the file's folder"
-                                                                       : "none with the file";
+    if (find_tokenizer_files(fs::path(path).parent_path().string())) {
+      return {true, "in the file's folder"};
+    }
+    return {false, "none with the file"};
   } catch (const DataError& error) {
-    return std::string("not one that is read: ") + error.what();
+    return {false, std::string("not one that is read: ") + error.what()};
   }
 }
 
@@ -70,10 +77,13 @@ void print_shape(const ModelDescription& model, const std::string& path) {
     print_line("parameters", model.counts.total());
     return;
   }
-  print_line("tokenizer", tokenizer_place(model, path));
+  const TokenizerPlace tokenizer = tokenizer_place(model, path);
+  print_line("tokenizer", tokenizer.text);
   print_line("parameters in the file", model.n_stored);
   if (model.missing.empty()) {
-    print_line("holds", "a complete model: every analysis can run");
+    print_line("holds",
+               std::string("a complete model: every analysis can run") +
+                   (tokenizer.is_readable ? "" : "; to read text it needs --tokenizer"));
     return;
   }
   print_line("holds", "attention weights only: analyses of weights can run, those of text cannot");

@@ -73,8 +73,7 @@ class OrderingFile {
   /// |score| of each edge.
   std::vector<double> sizes() const {
     const std::string text = with_quoted_numbers(read_file(path_));
-    const json file = parse_json(text);
-    if (file.is_discarded()) throw DataError(path_, "", "expected JSON, got " + json_fault(text));
+    const json file = parse_json(text, path_);
     check_config(object_in(file, "cfg"));
     const json& scores = object_in(file, "edges");
     std::vector<double> sizes(graph_.n_edge(), 0);

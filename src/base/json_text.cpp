@@ -4,6 +4,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "headscope/error.hpp"
+
 namespace headscope {
 
 using nlohmann::json;
@@ -63,6 +65,12 @@ json parse_json(std::string_view text) {
   JsonCheck check;
   if (!json::sax_parse(text, &check)) return json(json::value_t::discarded);
   return json::parse(text, nullptr, false);
+}
+
+json parse_json(std::string_view text, const std::string& source) {
+  json value = parse_json(text);
+  if (value.is_discarded()) throw DataError(source, "", "expected JSON, got " + json_fault(text));
+  return value;
 }
 
 std::string json_fault(std::string_view text) {

@@ -11,6 +11,10 @@ namespace headscope {
 ///          here), or repeats a key within an object.
 nlohmann::json parse_json(std::string_view text);
 
+/// Parses the text of a file.
+/// @throws DataError naming `source` and why parse_json discards the text.
+nlohmann::json parse_json(std::string_view text, const std::string& source);
+
 /// Why parse_json discards a text, as what was found: `the key "a" twice`, `a lone surrogate, half
 /// of a character`, `more than 32 levels`, `unfinished or other text`; empty if it does not.
 std::string json_fault(std::string_view text);

@@ -38,7 +38,7 @@ AddedToken parse_added_token(const json& item, const std::string& source) {
 std::vector<AddedToken> parse_added_tokens(std::string_view text, const std::string& source) {
   std::vector<AddedToken> tokens;
   if (text.empty()) return tokens;
-  const json list = parse_json(text);
+  const json list = parse_json(text, source);
   if (!list.is_array()) throw DataError(source, "", "expected a list of tokens");
   for (const json& item : list) tokens.push_back(parse_added_token(item, source));
   return tokens;

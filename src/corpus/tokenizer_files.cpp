@@ -59,7 +59,7 @@ void check_kind(const std::string& directory) {
 /// The JSON object in a file; an empty one if the file does not exist.
 json read_object(const fs::path& path) {
   if (!fs::is_regular_file(path)) return json::object();
-  json object = parse_json(read_unchanged(path.string()));
+  json object = parse_json(read_unchanged(path.string()), path.string());
   if (!object.is_object()) throw DataError(path.string(), "", "expected a JSON object");
   return object;
 }

@@ -41,7 +41,7 @@ bool has_every_byte(const json& vocabulary) {
 }  // namespace
 
 TokenizerFiles parse_tokenizer_json(std::string_view text, const std::string& source) {
-  const json all = parse_json(text);
+  const json all = parse_json(text, source);
   if (!all.is_object()) throw DataError(source, "", "expected a JSON object");
   const json& model = json_at(all, "model");
   if (!model.is_object()) throw DataError(source, "model", "expected BPE, got none");

@@ -221,7 +221,7 @@ std::string TokenizerSettings::space_mark() const {
 
 TokenizerSettings TokenizerSettings::parse(std::string_view text, const std::string& source) {
   if (text.empty()) return {};
-  const json all = parse_json(text);
+  const json all = parse_json(text, source);
   if (!all.is_object()) throw DataError(source, "", "expected a JSON object");
   return SettingsReader(source).read(all);
 }

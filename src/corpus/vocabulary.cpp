@@ -13,12 +13,11 @@ namespace headscope {
 std::vector<VocabularyEntry> parse_vocabulary(const TokenizerFiles& files,
                                               const std::vector<AddedToken>& added) {
   const std::string& source = files.vocab_source;
-  const auto vocabulary = parse_json(files.vocab_json);
+  const auto vocabulary = parse_json(files.vocab_json, source);
   if (!vocabulary.is_object()) {
     throw DataError(
         source, "",
-        "expected a JSON object of tokens and ids, got " +
-            std::string(vocabulary.is_discarded() ? "malformed JSON" : vocabulary.type_name()));
+        "expected a JSON object of tokens and ids, got " + std::string(vocabulary.type_name()));
   }
   if (vocabulary.empty()) throw DataError(source, "", "expected tokens, got none");
   const auto in_vocabulary = [&](const AddedToken& token) {

@@ -142,7 +142,11 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
     throw DataError(path, "", "cannot be read");
   }
   const json header = parse_json(text);
-  if (!header.is_object()) throw DataError(path, "", "expected a JSON object as header");
+  if (!header.is_object()) {
+    throw DataError(path, "",
+                    "expected a JSON object as header, got " +
+                        (header.is_discarded() ? json_fault(text) : header.type_name()));
+  }
   const std::uint64_t data_begin = header_start + *length;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;

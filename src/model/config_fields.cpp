@@ -199,7 +199,7 @@ ConfigFields ConfigFields::from_json(const json& config, const std::string& file
 }
 
 ConfigFields ConfigFields::from_json_file(const std::string& path) {
-  const json config = parse_json(read_file(path));
+  const json config = parse_json(read_file(path), path);
   if (!config.is_object()) throw DataError(path, "", "expected a JSON object");
   return from_json(config, path);
 }

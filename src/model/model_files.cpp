@@ -100,7 +100,7 @@ bool is_model_index(const std::string& file) {
 }
 
 ShardOfTensor read_model_index(const std::string& path) {
-  const nlohmann::json index = parse_json(read_file(path));
+  const nlohmann::json index = parse_json(read_file(path), path);
   const auto weight_map = index.is_object() ? index.find("weight_map") : index.end();
   if (weight_map == index.end() || !weight_map->is_object() || weight_map->empty()) {
     throw DataError(path, "weight_map", "expected the names of tensors, each with its file");

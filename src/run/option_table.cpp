@@ -53,7 +53,9 @@ Option& OptionTable::operator()(std::uint64_t& field, Option option) {
     const auto number = parse_whole_number(words.front(), self.most);
     if (!number || *number < self.least) {
       const std::string least = std::to_string(self.least);
-      self.refuse(self.most == Option().most
+      const bool is_too_large = !number && !words.front().empty() &&
+                                words.front().find_first_not_of("0123456789") == std::string::npos;
+      self.refuse(self.most == Option().most && !is_too_large
                       ? "a whole number >= " + least + ","
                       : "a whole number from " + least + " to " + std::to_string(self.most) + ",",
                   words.front());

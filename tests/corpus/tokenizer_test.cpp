@@ -229,8 +229,7 @@ TEST(Tokenizer, EndOfTextInATextIsText) {
 
 TEST(Tokenizer, MalformedFilesAreNamed) {
   EXPECT_EQ(tokenizer_error("{", ""),
-            "tokens:vocab: expected a JSON object of tokens and ids, got "
-            "malformed JSON");
+            "tokens:vocab: expected JSON, got unfinished or other text");
   EXPECT_EQ(tokenizer_error("[1]", ""),
             "tokens:vocab: expected a JSON object of tokens and ids, got array");
   EXPECT_EQ(tokenizer_error("{}", ""), "tokens:vocab: expected tokens, got none");
@@ -272,9 +271,8 @@ TEST(Tokenizer, MissingFilesAndTokensAreNamed) {
   EXPECT_EQ(
       error_with("merges.txt", "ab"),
       folder.file("merges.txt:1") + ": expected two tokens with a space between them, got \"ab\"");
-  EXPECT_EQ(
-      error_with("vocab.json", "{"),
-      folder.file("vocab.json") + ": expected a JSON object of tokens and ids, got malformed JSON");
+  EXPECT_EQ(error_with("vocab.json", "{"),
+            folder.file("vocab.json") + ": expected JSON, got unfinished or other text");
   const Tokenizer bytes_only(byte_vocabulary().dump(), "", "tokens");
   EXPECT_THROW(bytes_only.first_token(), DataError);
   EXPECT_THROW(bytes_only.decode(256), ShapeError);

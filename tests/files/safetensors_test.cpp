@@ -124,10 +124,10 @@ TEST_F(Safetensors, HeadersMustMakeSense) {
             ":a: expected a known type, got X7");
   EXPECT_EQ(error_of(R"({"a":{"dtype":"I32","shape":[1],"data_offsets":[0,4]}})", data),
             ":a: expected type F16, BF16, F32 or F64, got I32");
-  EXPECT_EQ(error_of("[1]", data), ": expected a JSON object as header");
-  EXPECT_EQ(error_of("{\"a\":", data), ": expected a JSON object as header");
-  EXPECT_EQ(error_of("{\"\xff\":1}", data), ": expected a JSON object as header");
-  EXPECT_EQ(error_of(std::string(100000, '['), data), ": expected a JSON object as header");
+  EXPECT_EQ(error_of("[1]", data), ": expected a JSON object as header, got array");
+  EXPECT_EQ(error_of("{\"a\":", data), ": expected a JSON object as header, got unfinished or other text");
+  EXPECT_EQ(error_of("{\"\xff\":1}", data), ": expected a JSON object as header, got unfinished or other text");
+  EXPECT_EQ(error_of(std::string(100000, '['), data), ": expected a JSON object as header, got more than 32 levels");
 }
 
 TEST_F(Safetensors, HostileHeaderLengthsAreRefused) {
@@ -147,7 +147,7 @@ TEST_F(Safetensors, ATensorGivenTwiceIsRefused) {
   EXPECT_EQ(error_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
                      R"("a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
                      data),
-            ": expected a JSON object as header");
+            ": expected a JSON object as header, got the key \"a\" twice");
 }
 
 TEST_F(Safetensors, CutFilesAreErrorsAtEveryLength) {

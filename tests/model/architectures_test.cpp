@@ -194,6 +194,13 @@ TEST_F(ArchitectureRefusals, WhatIsNotComputedIsNamed) {
                                     {"high_freq_factor", 4}}}}),
             "config.json:rope_parameters.original_max_position_embeddings: expected a number, "
             "since rope_type is llama3, got none");
+  EXPECT_EQ(error_after("llama", {{"rope_parameters", {{"factor", 4}}}}),
+            "config.json:rope_parameters.rope_type: expected linear or llama3, since factor is "
+            "given, got none");
+  EXPECT_EQ(error_after("llama", {{"rope_parameters", {{"rope_type", "default"}}},
+                                  {"rope_scaling", {{"type", "linear"}, {"factor", 4}}}}),
+            "config.json:rope_scaling: expected the scaling of rope_parameters, none, got "
+            "{\"factor\":4.0,\"rope_type\":\"linear\"}");
   EXPECT_EQ(error_after("llama", {{"rope_parameters", {{"full_attention", json::object()}}}}),
             "config.json:rope_parameters: expected the same parameters for all layers, got "
             "\"full_attention\"");

@@ -305,7 +305,7 @@ TEST_F(ModelMalformed, ConfigJsonIsCheckedLikeAttributes) {
     return error_of(path_);
   };
   EXPECT_EQ(with(R"({"n_head": 2})"), "no error");
-  EXPECT_EQ(with("{\"n_head\": 2"), "config.json: expected a JSON object");
+  EXPECT_EQ(with("{\"n_head\": 2"), "config.json: expected JSON, got unfinished or other text");
   EXPECT_EQ(with("[1]"), "config.json: expected a JSON object");
   EXPECT_EQ(with(R"({"model_type": "bloom"})"),
             "config.json:model_type: expected gpt2, gpt_neox, llama, mistral or qwen2, got "
@@ -367,9 +367,9 @@ TEST_F(ModelMalformed, JsonThatNestsWithoutEndIsRefused) {
   const std::string deep(1'000'000, '[');
   test::write_file(folder_.file("config.json"),
                    "{\"n_head\": " + deep + std::string(deep.size(), ']') + "}");
-  EXPECT_EQ(error_of(path_), "config.json: expected a JSON object");
+  EXPECT_EQ(error_of(path_), "config.json: expected JSON, got more than 32 levels");
   test::write_file(folder_.file("config.json"), R"({"n_head": 2, "n_head": 1})");
-  EXPECT_EQ(error_of(path_), "config.json: expected a JSON object");
+  EXPECT_EQ(error_of(path_), "config.json: expected JSON, got the key \"n_head\" twice");
 }
 
 TEST_F(ModelMalformed, DescribingIsAsStrictAboutShapes) {

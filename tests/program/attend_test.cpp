@@ -77,12 +77,18 @@ TEST(Attend, TakesWordsOneByOneOrFromStandardInput) {
                     input = folder.file("c.html");
   ASSERT_EQ(run_headscope({"attend", "The cat sat", "-o", whole}).exit_status, 0);
   ASSERT_EQ(run_headscope({"attend", "The", "cat", "sat", "-o", words}).exit_status, 0);
-  const Finished piped =
-      run_program({"sh", "-c", "printf 'The cat sat\\n' | \"$1\" attend - -o \"$2\"", "sh",
-                   HEADSCOPE_BINARY, input});
-  ASSERT_EQ(piped.exit_status, 0) << piped.err;
+  const auto piped = [&](const std::string& text) {
+    return run_program({"sh", "-c", "printf \"$3\" | \"$1\" attend - -o \"$2\"", "sh",
+                        HEADSCOPE_BINARY, input, text});
+  };
   EXPECT_EQ(data_of(words), data_of(whole));
-  EXPECT_EQ(data_of(input), data_of(whole));
+  for (const char* const text : {"The cat sat\\n", "\\357\\273\\277The cat sat"}) {
+    const Finished finished = piped(text);
+    ASSERT_EQ(finished.exit_status, 0) << finished.err;
+    EXPECT_EQ(data_of(input), data_of(whole)) << text;
+  }
+  EXPECT_THAT(piped("a\\000b").err, HasSubstr("attend: expected text, got a NUL byte"));
+  EXPECT_THAT(piped("a\\377b").err, HasSubstr("attend: expected UTF-8, got \\xFF at byte 1"));
 }
 
 TEST(Attend, SaysNothingOfCopiesWhereNoTokenOccursTwice) {

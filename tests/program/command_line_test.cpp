@@ -190,6 +190,9 @@ TEST(CommandLine, RefusesWrongOptionValues) {
   expect_refused({"run"}, 2, "--output: expected a folder for the results, got none");
   expect_refused({"run", "--output", "x", "--seed", "-1"}, 2,
                  "--seed: expected a whole number >= 0, got \"-1\"");
+  expect_refused({"run", "--output", "x", "--seed", "99999999999999999999"}, 2,
+                 "--seed: expected a whole number from 0 to 9223372036854775807, got "
+                 "\"99999999999999999999\"");
   expect_refused({"run", "--output", "x", "--threads", "4097"}, 2,
                  "--threads: expected a whole number from 0 to 4096, got \"4097\"");
   expect_refused({"run", "--output", "x", "--score-queries", "0"}, 2,

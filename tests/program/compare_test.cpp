@@ -121,7 +121,7 @@ TEST_F(CompareCommand, NotesOptionsThatDiffer) {
 
 TEST_F(CompareCommand, RefusesWrongUsage) {
   expect_refused({}, 2, "compare: expected two or more finished runs, got none");
-  expect_refused({a_}, 1, "compare: expected at least 2 runs, got 1");
+  expect_refused({a_}, 2, "compare: expected at least 2 runs, got 1");
   expect_refused({a_, b_, "--label", "x"}, 2,
                  "--label: expected 2 labels, one for each run, got 1");
   expect_refused({a_, b_, "--label", "x", "x"}, 2,

@@ -1,5 +1,7 @@
 // The program on models and corpora as people have them.
 
+#include <filesystem>
+
 #include "files/hdf5_file.hpp"
 #include "headscope/results.hpp"
 #include "program/program_test.hpp"
@@ -87,7 +89,17 @@ TEST(Hub, InspectDescribesAFolder) {
   EXPECT_THAT(finished.out, HasSubstr(snapshot + "/model.safetensors.index.json: model"));
   EXPECT_THAT(finished.out, HasSubstr("in the file's folder"));
   EXPECT_THAT(finished.out, HasSubstr("divided by layer + 1"));
-  EXPECT_THAT(finished.out, HasSubstr("a complete model"));
+  EXPECT_THAT(finished.out, HasSubstr("a complete model: every analysis can run\n"));
+}
+
+TEST(Hub, InspectSaysWhereTextNeedsATokenizer) {
+  const TemporaryDirectory folder;
+  for (const auto& file : std::filesystem::directory_iterator(snapshot)) {
+    if (file.path().filename() == "tokenizer.json") continue;
+    std::filesystem::copy(file.path(), folder.path());
+  }
+  EXPECT_THAT(run_headscope({"inspect", folder.path()}).out,
+              HasSubstr("every analysis can run; to read text it needs --tokenizer\n"));
 }
 
 TEST(Hub, ATokenizerOfAnotherModelIsRefusedByName) {

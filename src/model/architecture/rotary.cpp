@@ -1,3 +1,4 @@
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/number_text.hpp"
@@ -5,9 +6,25 @@
 #include "model/json_fields.hpp"
 
 namespace headscope {
+namespace {
 
-RotaryNames read_rotary(const JsonFields& config, Rotary& rotary) {
-  const char* const name = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+/// Fields that only a scaling has.
+constexpr std::array scaling_fields{"factor", "low_freq_factor", "high_freq_factor",
+                                    "original_max_position_embeddings"};
+
+/// @throws DataError if a scaling is described whose type is not stated.
+std::string scaling_type(const JsonFields& parameters) {
+  const auto type = parameters.text(parameters.has("rope_type") ? "rope_type" : "type");
+  if (type) return *type;
+  for (const char* const field : scaling_fields) {
+    if (!parameters.has(field)) continue;
+    throw DataError(parameters.file(), parameters.full_name("rope_type"),
+                    std::string("expected linear or llama3, since ") + field + " is given, got none");
+  }
+  return "default";
+}
+
+RotaryNames read_parameters(const JsonFields& config, const char* name, Rotary& rotary) {
   const auto parameters = config.object(name);
   if (!parameters) return {};
   for (const char* const kind : {"full_attention", "sliding_attention"}) {
@@ -28,8 +45,7 @@ RotaryNames read_rotary(const JsonFields& config, Rotary& rotary) {
   };
   read("rope_theta", &Rotary::theta);
   read("partial_rotary_factor", &Rotary::share);
-  const std::string type =
-      parameters->text(parameters->has("rope_type") ? "rope_type" : "type").value_or("default");
+  const std::string type = scaling_type(*parameters);
   if (type == "default") return names;
   if (type != "linear" && type != "llama3") {
     throw config.wrong(name, "rope_type default, linear or llama3", type);
@@ -53,6 +69,23 @@ RotaryNames read_rotary(const JsonFields& config, Rotary& rotary) {
       config.file(), parameters->full_name("low_freq_factor"),
       "expected less than high_freq_factor = " + number_text(rotary.high_frequency_factor, 0) +
           ", got " + number_text(rotary.low_frequency_factor, 0));
+}
+
+}  // namespace
+
+RotaryNames read_rotary(const JsonFields& config, Rotary& rotary) {
+  if (!config.has("rope_parameters")) return read_parameters(config, "rope_scaling", rotary);
+  Rotary of_scaling = rotary;
+  read_parameters(config, "rope_scaling", of_scaling);
+  RotaryNames names = read_parameters(config, "rope_parameters", rotary);
+  const std::string scaling = rotary_scaling_text(rotary), other = rotary_scaling_text(of_scaling);
+  if (config.has("rope_scaling") && scaling != other) {
+    throw DataError(config.file(), config.full_name("rope_scaling"),
+                    "expected the scaling of rope_parameters, " +
+                        (scaling.empty() ? "none" : scaling) + ", got " +
+                        (other.empty() ? "none" : other));
+  }
+  return names;
 }
 
 std::string rotary_scaling_text(const Rotary& rotary) {
