@@ -22,7 +22,7 @@ PieceScores::PieceScores(const ScoringInput& input, const Piece& piece, Document
       piece_(piece),
       statistics_(statistics),
       counts_(counts),
-      traits_(piece, input.token_counts),
+      traits_(place_source(piece, input.token_counts)),
       block_(document_block(piece.document, input.n_document)),
       cases_(traits_.words, piece.document, input.n_head_total(), counts),
       similarity_(piece.tokens, input.model.W_E, n_semantic_permutation,
@@ -90,7 +90,7 @@ void PieceScores::add_example() {
     return;
   }
   ExampleDocument example{piece_.token_text, token_sentences(piece_), traits_.words.token_class,
-                          example_cases(input_.types, {traits_.source(), similarity_})};
+                          example_cases(input_.types, {traits_, similarity_})};
   keep_example(example, statistics_);
   example_cases_ = std::move(example.cases);
 }
