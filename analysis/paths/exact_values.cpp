@@ -2,7 +2,6 @@
 
 #include <span>
 
-#include "headscope/resampling.hpp"
 #include "paths/circuit_size.hpp"
 #include "paths/sums.hpp"
 #include "significance.hpp"

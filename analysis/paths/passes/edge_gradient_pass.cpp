@@ -1,6 +1,5 @@
 #include "headscope/ablation.hpp"
 #include "headscope/forward.hpp"
-#include "headscope/resampling.hpp"
 #include "paths/integrated.hpp"
 #include "paths/passes/path_pass.hpp"
 

@@ -1,4 +1,3 @@
-#include "headscope/resampling.hpp"
 #include "tasks/passes/first_differences.hpp"
 #include "tasks/passes/tasks_pass.hpp"
 #include "tasks/results.hpp"

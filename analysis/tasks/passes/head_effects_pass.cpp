@@ -1,6 +1,5 @@
 #include "headscope/ablation.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/resampling.hpp"
 #include "tasks/passes/first_differences.hpp"
 #include "tasks/passes/tasks_pass.hpp"
 #include "tasks/results.hpp"
