@@ -33,8 +33,7 @@ class ExactPass : public TaskPass {
           &squared = statistics.sum(names.squared_change, {edges.size()});
     for (const PairBatch& part : pair_batches({pairs.task})) {
       const SequenceBatch sequences = sequences_of(pairs.task, part, false);
-      LayerObserver* const observers[] = {&clean_};
-      forward_.run(sequences, observers);
+      forward_.run(sequences, {&clean_});
       const std::vector<double> margins =
           margins_of(pairs.task, part, clean_.clean_loss(sequences).nll);
       const std::vector<TokenLoss> losses =

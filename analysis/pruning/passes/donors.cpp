@@ -61,8 +61,7 @@ void DonorZ::collect(const DonorInput& input, std::span<const Donor> in_order) {
         if (takes(t, donor.document)) z_[filled_[t].size()][view.layer].col(t) = view.z.col(t);
       }
     });
-    LayerObserver* const observers[] = {&copy};
-    forward.run(input.corpus.piece(donor.document, donor.index).tokens, observers);
+    forward.run(input.corpus.piece(donor.document, donor.index).tokens, {&copy});
     for (Index t = 0; t < reach; ++t) {
       if (takes(t, donor.document)) filled_[t].push_back(donor.document);
     }
