@@ -102,8 +102,8 @@ void PieceScores::add_lowered_keys() const {
   for (Index layer = 0; layer < config_.n_layer; ++layer) {
     for (Index head = 0; head < config_.n_head; ++head) {
       for (Index query = 0; query < n_token; ++query) {
-        const Index key = copy_effects_.lowered_key(layer, head, query);
-        lowered(layer, head, query) = key == no_position ? -1 : static_cast<double>(key);
+        lowered(layer, head, query) =
+            recorded_position(copy_effects_.lowered_key(layer, head, query));
       }
     }
   }
@@ -212,9 +212,8 @@ void PieceScores::observe_head(const LayerView& view, Index head, arma::mat& wor
     observe_sentences(pattern, entropy, layer, head, sums);
   }
   for (Index i = 0; i < example_cases_.size(); ++i) {
-    const Index token =
-        attended_token(example_cases_[i], pattern, largest, largest_word, traits_.words);
-    (*sums.attended)(layer, head, i) = token == no_position ? -1 : static_cast<double>(token);
+    (*sums.attended)(layer, head, i) = recorded_position(
+        attended_token(example_cases_[i], pattern, largest, largest_word, traits_.words));
   }
 }
 
