@@ -77,8 +77,7 @@ Matrix head_pattern(const Model& model, const TokenIds& tokens, HeadIndex head) 
         if (view.layer == head.layer) pattern = view.pattern.slice(head.head);
       },
       true);
-  LayerObserver* const observers[] = {&observer};
-  Forward(model).run(tokens, observers);
+  Forward(model).run(tokens, {&observer});
   return pattern;
 }
 
@@ -97,8 +96,7 @@ Array induction_scores(const Model& model, TokenId first_token, std::uint64_t se
         }
       },
       true);
-  LayerObserver* const observers[] = {&observer};
-  for (; sequence < sequences.size(); ++sequence) forward.run(sequences[sequence], observers);
+  for (; sequence < sequences.size(); ++sequence) forward.run(sequences[sequence], {&observer});
   return scores;
 }
 

@@ -26,14 +26,21 @@ bool TaskMeans::can_do() const {
   return accuracy.has_interval() && accuracy.low > 0.5 && margin.low > 0;
 }
 
+std::vector<Estimate> means_of_pairs(const Array& n_pair, const Array& sums,
+                                     const AnalysisSettings& settings) {
+  return settings.bootstrap(n_pair.values).estimates([&](const BootstrapCounts& weights) {
+    const double n = weighted_sum(n_pair.values, weights);
+    return sums.weighted_sum(weights).mapped([&](double sum) { return sum / n; }).values;
+  });
+}
+
 TaskMeans task_means(const Statistics& statistics, std::size_t task,
                      const AnalysisSettings& settings) {
   const MarginSums names(task);
   if (!statistics.has(names.n_pair)) return {};
   const Array n_pair = statistics.total(names.n_pair), margin = statistics.total(names.margin),
               correct = statistics.total(names.correct);
-  const Bootstrap bootstrap =
-      Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
+  const Bootstrap bootstrap = settings.bootstrap(n_pair.values);
   const std::vector<Estimate> means = bootstrap.estimates([&](const BootstrapCounts& weights) {
     const double n = weighted_sum(n_pair.values, weights);
     return std::vector<double>{weighted_sum(correct.values, weights) / n,

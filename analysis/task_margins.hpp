@@ -43,6 +43,12 @@ struct TaskMeans {
   bool can_do() const;
 };
 
+/// Means over resampled pairs.
+/// @param n_pair  by block.
+/// @param sums    block x value.
+std::vector<Estimate> means_of_pairs(const Array& n_pair, const Array& sums,
+                                     const AnalysisSettings& settings);
+
 TaskMeans task_means(const Statistics& statistics, std::size_t task,
                      const AnalysisSettings& settings);
 

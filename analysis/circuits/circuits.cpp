@@ -280,8 +280,8 @@ void add_nulls(const ModelConfig& config, const AnalysisSettings& settings, Resu
   };
   const CompositionNull null =
       composition_null(config.d_model, config.d_head(), settings.n_null, settings.seed);
-  add("composition_null", std::vector(null.mean.begin(), null.mean.end()));
-  add("composition_null_std", std::vector(null.std.begin(), null.std.end()));
+  add("composition_null", null.mean);
+  add("composition_null_std", null.std);
   const auto [mean, deviation] = subspace_null(config, settings);
   add("subspace_overlap_null_mean", mean);
   add("subspace_overlap_null_std", deviation);

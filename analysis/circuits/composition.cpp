@@ -97,11 +97,9 @@ CompositionNull composition_null(Index d_model, Index d_head, std::size_t n_null
     }
   });
   CompositionNull null;
-  null.mean.fill(arma::datum::nan);
-  null.std.fill(arma::datum::nan);
   for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
-    if (n_null > 0) null.mean[kind] = arma::mean(scores.col(kind));
-    if (n_null > 1) null.std[kind] = arma::stddev(scores.col(kind));
+    null.mean.push_back(n_null > 0 ? arma::mean(scores.col(kind)) : arma::datum::nan);
+    null.std.push_back(n_null > 1 ? arma::stddev(scores.col(kind)) : arma::datum::nan);
   }
   return null;
 }

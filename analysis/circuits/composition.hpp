@@ -36,8 +36,7 @@ arma::mat composition(const WritingFactors& earlier, const ReadingFactors& later
 
 /// Composition scores of independent Gaussian matrices of the same shapes.
 struct CompositionNull {
-  std::array<double, 3> mean;
-  std::array<double, 3> std;  ///< over draws (n - 1 in the denominator)
+  std::vector<double> mean, std;  ///< by kind; std over draws (n - 1 in the denominator)
 };
 /// @param n_null  number of draws of an earlier and a later head; with 0 the result is NaN.
 CompositionNull composition_null(Index d_model, Index d_head, std::size_t n_null,

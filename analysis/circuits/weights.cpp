@@ -3,17 +3,8 @@
 namespace headscope {
 
 const arma::mat& CircuitWeights::of(Projection projection) const {
-  switch (projection) {
-    case Projection::q:
-      return W_Q;
-    case Projection::k:
-      return W_K;
-    case Projection::v:
-      return W_V;
-    case Projection::o:
-      return W_O;
-  }
-  return W_O;
+  const std::array<const arma::mat*, all_projections.size()> matrices{&W_Q, &W_K, &W_V, &W_O};
+  return *matrices[static_cast<std::size_t>(projection)];
 }
 
 arma::mat CircuitWeights::of(Projection projection, Index head) const {

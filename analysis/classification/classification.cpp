@@ -66,8 +66,9 @@ class Classification : public CorpusAnalysis {
   explicit Classification(const AnalysisContext& context, HeadTypeList types = head_type_list())
       : types_(std::move(types)), context_(context), attribution_(context.model) {
     if (context.corpus == nullptr) return;
-    explained_documents_ =
-        explained_sample(context.corpus->n_document(), options().n_explain, context.settings.seed);
+    explained_documents_ = explained_sample(
+        context.corpus->n_document(), context.settings.options<ClassificationOptions>().n_explain,
+        context.settings.seed);
   }
 
   /// First pass: token counts and the mean pattern of the first positions. Second: the scores.
@@ -136,8 +137,7 @@ class Classification : public CorpusAnalysis {
 
   ControlValues control_values(const Statistics& statistics) const override {
     return control_types(types_, statistics, induction(), context_.model.config.pruned_heads,
-                         context_.settings.n_bootstrap, context_.settings.seed,
-                         options().offset_alone());
+                         context_.settings);
   }
   void use_controls(const Controls& controls) override {
     permuted_ = permuted_scores(types_, controls.permuted);
@@ -156,8 +156,7 @@ class Classification : public CorpusAnalysis {
   /// From the sums of the first two passes.
   ResultsGroup results(const Statistics& statistics) const {
     return classification_results(types_, statistics, induction(),
-                                  context_.model.config.pruned_heads, context_.settings.n_bootstrap,
-                                  context_.settings.seed, options().offset_alone(), permuted_);
+                                  context_.model.config.pruned_heads, context_.settings, permuted_);
   }
 
   /// The same before controls are known, computed once. @param earlier  with those two passes.
@@ -167,9 +166,6 @@ class Classification : public CorpusAnalysis {
   }
 
   TokenId first_token() const { return induction_first_token(context_.model, context_.corpus); }
-  const ClassificationOptions& options() const {
-    return context_.settings.options<ClassificationOptions>();
-  }
 
   const HeadTypeList types_;
   const AnalysisContext context_;

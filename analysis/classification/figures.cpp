@@ -189,8 +189,7 @@ Figure relations_figure(const ResultsGroup& group, const std::vector<Index>& ord
     offsets.add(row, offset.values[i]);
     if (!class_names[i].empty()) nearest.add(row, word_class.values[i]);
     gains.add(row, {accuracy.value, baseline.values[i], accuracy.value});
-    rows.push_back(head.text() + "  " +
-                   arc_text(group.labels("relation")[i / 2], static_cast<ArcDirection>(i % 2)) +
+    rows.push_back(head.text() + "  " + arc_text(group, i) +
                    (class_names[i].empty() ? "" : "  " + class_names[i]) + "  n " +
                    number_text(count.values[i], 6));
   }

@@ -36,29 +36,18 @@ std::string attend_by_text(const Results& results) {
   return text + ": " + list + ".";
 }
 
-struct LabelCounts {
-  std::size_t n_measured = 0, n_explained = 0;
-};
-
-LabelCounts label_counts(const Array& verdicts) {
-  LabelCounts counts;
-  for (const double value : verdicts.values) {
-    const auto verdict = static_cast<LabelVerdict>(value);
-    counts.n_measured += verdict == not_measured ? 0 : 1;
-    counts.n_explained += verdict == explained ? 1 : 0;
-  }
-  return counts;
-}
-
 std::string explained_text(const ResultsGroup& group) {
   if (!group.has("explained_verdict")) return "";
-  const auto [n_measured, n_explained] = label_counts(group.values("explained_verdict"));
-  if (n_measured == 0) return "";
-  const std::size_t n_other = n_measured - n_explained;
-  return "Of " + count_text(n_measured, "label") + " on heads with measurable effects, " +
-         std::to_string(n_explained) + (n_explained == 1 ? " is" : " are") +
-         " shown to explain part or all of the effect, " + std::to_string(n_other) +
-         (n_other == 1 ? " is" : " are") + " not.";
+  const std::vector<double>& verdicts = group.values("explained_verdict").values;
+  const auto n_of = [&](LabelVerdict verdict) {
+    return static_cast<std::size_t>(std::ranges::count(verdicts, static_cast<double>(verdict)));
+  };
+  const std::size_t n_explained = n_of(explained), n_other = n_of(unexplained);
+  if (n_explained + n_other == 0) return "";
+  return "Of " + count_text(n_explained + n_other, "label") +
+         " on heads with measurable effects, " + std::to_string(n_explained) +
+         (n_explained == 1 ? " is" : " are") + " shown to explain part or all of the effect, " +
+         std::to_string(n_other) + (n_other == 1 ? " is" : " are") + " not.";
 }
 
 /// The heads of largest cost that no label explains. Only measurable costs count, and no head with

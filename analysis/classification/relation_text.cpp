@@ -36,10 +36,8 @@ class RelationNumbers {
     const std::string nearest =
         std::string("the nearest of earlier ") + word_classes[word_class].words;
     return "Not syntactic: it beats the fixed offset but is not shown to beat " + nearest +
-           ". On " +
-           arc_text(group_.labels("relation")[test / 2], static_cast<ArcDirection>(test % 2)) +
-           " it attends most to the right word in " + percent(accuracy_.values[place(test, head)]) +
-           " of " +
+           ". On " + arc_text(group_, test) + " it attends most to the right word in " +
+           percent(accuracy_.values[place(test, head)]) + " of " +
            count_text(
                static_cast<std::size_t>(group_.values("relation_count_heldout").values[test]),
                "held-out arc") +

@@ -120,11 +120,9 @@ std::string syntax_line(const ResultsGroup& group) {
            "documents no chosen head is shown to beat the best simple rule by at least " +
            number_text(100 * least_gain, 2) + " points." + rules_line(group);
   }
-  const std::vector<std::string>& relations = group.labels("relation");
   return chosen(*best).text() + " finds the most arcs beyond its baseline: on " +
-         arc_text(relations[*best / tested.shape[1]],
-                  static_cast<ArcDirection>(*best % tested.shape[1])) +
-         " it attends most to the right word in " + percent(accuracy.values[*best]) + " of " +
+         arc_text(group, *best) + " it attends most to the right word in " +
+         percent(accuracy.values[*best]) + " of " +
          count_text(static_cast<std::size_t>(count.values[*best]), "held-out arc") +
          "; the baseline, " + rule_text(group, *best) + ", is right in " +
          percent(baseline.values[*best]) + "." + rules_line(group);

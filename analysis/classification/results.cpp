@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "classification/claims.hpp"
+#include "classification/classification.hpp"
 #include "classification/tests/copy_effect.hpp"
 #include "classification/types/types.hpp"
 #include "classification/variables.hpp"
@@ -235,12 +236,12 @@ struct Tests {
   arma::mat induction;
 
   Tests(const Statistics& statistics, const Array& induction_scores,
-        const std::vector<HeadIndex>& pruned_heads, std::size_t n_bootstrap, std::uint64_t seed,
-        bool offset_alone)
-      : sums(statistics, n_bootstrap, seed),
+        const std::vector<HeadIndex>& pruned_heads, const AnalysisSettings& settings)
+      : sums(statistics, settings.n_bootstrap, settings.seed),
         pruned(flat_indices(pruned_heads, induction_scores.shape[2])),
-        relations(test_relations(sums, offset_alone, pruned)),
-        induction(resampled_induction(induction_scores, sums.n_weighting(), seed)) {}
+        relations(
+            test_relations(sums, settings.options<ClassificationOptions>().offset_alone(), pruned)),
+        induction(resampled_induction(induction_scores, sums.n_weighting(), settings.seed)) {}
 
   Measured measured(const PermutedScores& permuted) const {
     return {sums, relations, coreference, semantic, induction, permuted, pruned};
@@ -252,11 +253,11 @@ struct Tests {
 ResultsGroup classification_results(const HeadTypeList& types, const Statistics& statistics,
                                     const Array& induction,
                                     const std::vector<HeadIndex>& pruned_heads,
-                                    std::size_t n_bootstrap, std::uint64_t seed, bool offset_alone,
+                                    const AnalysisSettings& settings,
                                     const PermutedScores& permuted) {
   const Index n_layer = induction.shape[1];
   const Index n_head = induction.shape[2];
-  const Tests tests(statistics, induction, pruned_heads, n_bootstrap, seed, offset_alone);
+  const Tests tests(statistics, induction, pruned_heads, settings);
 
   ResultsGroup group;
   group.name = "classification";
@@ -286,11 +287,10 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
   builder.add_coreference(tests.coreference);
   builder.add_semantic(tests.semantic);
   add_effect_tests(statistics, tests.pruned, group);
-  builder.add(
-      "induction",
-      Bootstrap(induction.shape[0], n_bootstrap, seed).estimates([&](const BootstrapCounts& times) {
-        return mean_induction(induction, times);
-      }));
+  builder.add("induction", Bootstrap(induction.shape[0], settings.n_bootstrap, settings.seed)
+                               .estimates([&](const BootstrapCounts& times) {
+                                 return mean_induction(induction, times);
+                               }));
   builder.add_sentences();
   builder.add_measures(pruned_heads);
 
@@ -328,8 +328,8 @@ std::uint64_t classification_results_bytes(const RunShape& run) {
 
 ControlValues control_types(const HeadTypeList& types, const Statistics& statistics,
                             const Array& induction, const std::vector<HeadIndex>& pruned_heads,
-                            std::size_t n_bootstrap, std::uint64_t seed, bool offset_alone) {
-  const Tests tests(statistics, induction, pruned_heads, n_bootstrap, seed, offset_alone);
+                            const AnalysisSettings& settings) {
+  const Tests tests(statistics, induction, pruned_heads, settings);
   const PermutedScores none;
   MeasuredTypes found = measured_types(types, tests.measured(none));
   leave_out_heads(pruned_heads, induction.shape[2], found);

@@ -12,15 +12,14 @@ namespace headscope {
 /// The group `classification` from the summed statistics.
 /// @param types         of heads.
 /// @param induction     n_sequence x n_layer x n_head, from induction_scores.
-/// @param offset_alone  of test_relations.
 /// @param pruned_heads  heads removed from the model; they get no type and count in no share, no
 ///                      median and no mean over heads.
 /// @param permuted      of permuted_scores.
 ResultsGroup classification_results(const HeadTypeList& types, const Statistics& statistics,
                                     const Array& induction,
                                     const std::vector<HeadIndex>& pruned_heads,
-                                    std::size_t n_bootstrap, std::uint64_t seed,
-                                    bool offset_alone = false, const PermutedScores& permuted = {});
+                                    const AnalysisSettings& settings,
+                                    const PermutedScores& permuted = {});
 
 /// Bytes of the resampled values that classification_results computes with.
 std::uint64_t classification_results_bytes(const RunShape& run);
@@ -30,7 +29,7 @@ std::uint64_t classification_results_bytes(const RunShape& run);
 /// classification_results.
 ControlValues control_types(const HeadTypeList& types, const Statistics& statistics,
                             const Array& induction, const std::vector<HeadIndex>& pruned_heads,
-                            std::size_t n_bootstrap, std::uint64_t seed, bool offset_alone);
+                            const AnalysisSettings& settings);
 
 /// Of the types that models with permuted weights are compared with.
 /// @param controls  control_types of each such model.

@@ -18,15 +18,14 @@ Array off_diagonal(Array matrix) {
   return matrix;
 }
 
-/// @param values  layer x head x head.
-Figure layer_matrices(const Array& values, Heatmap map, Figure figure) {
+/// A panel for each layer. @param values  layer x head x head.
+Heatmap layer_matrices(const Array& values, Heatmap map) {
   map.row_title = "head";
   map.column_title = "head";
   for (std::size_t layer = 0; layer < values.shape[0]; ++layer) {
     map.panels.push_back({"layer " + std::to_string(layer), off_diagonal(values.part(layer))});
   }
-  figure.content = std::move(map);
-  return figure;
+  return map;
 }
 
 Heatmap cosine_scale() {
@@ -163,32 +162,27 @@ std::vector<Figure> layer_figures(const Results& results) {
   const Array& cosine = group.values("cosine");
   return {
       mean_cosine(results, group),
-      layer_matrices(cosine.part(1), cosine_scale(),
-                     {.name = "cosine_residual_space",
-                      .group = group.name,
-                      .title = "Cosine of head outputs in residual space",
-                      .caption = "Cosine between the outputs z W_O of two heads of a layer, "
-                                 "stacked over tokens. A head with itself is left out.",
-                      .source = headscope_definition,
-                      .content = {}}),
-      layer_matrices(
-          cosine.part(0), cosine_scale(),
-          {.name = "cosine_head_space",
-           .group = group.name,
-           .title = "Cosine of head outputs in head space",
-           .caption =
-               "Cosine between the values z of two heads of a layer, stacked over tokens. Each "
-               "head's basis is its own, so the sign and size have no absolute meaning.",
-           .source = headscope_definition,
-           .content = {}}),
-      layer_matrices(group.values("cka"), {.value_title = "linear CKA", .low = 0},
-                     {.name = "kornblith2019_cka",
-                      .group = group.name,
-                      .title = "Linear CKA of heads",
-                      .caption = "Linear centred kernel alignment between the z of two heads of a "
-                                 "layer: does not depend on either head's basis.",
-                      .source = "Kornblith et al. 2019",
-                      .content = {}}),
+      {.name = "cosine_residual_space",
+       .group = group.name,
+       .title = "Cosine of head outputs in residual space",
+       .caption = "Cosine between the outputs z W_O of two heads of a layer, stacked over tokens. "
+                  "A head with itself is left out.",
+       .source = headscope_definition,
+       .content = layer_matrices(cosine.part(1), cosine_scale())},
+      {.name = "cosine_head_space",
+       .group = group.name,
+       .title = "Cosine of head outputs in head space",
+       .caption = "Cosine between the values z of two heads of a layer, stacked over tokens. Each "
+                  "head's basis is its own, so the sign and size have no absolute meaning.",
+       .source = headscope_definition,
+       .content = layer_matrices(cosine.part(0), cosine_scale())},
+      {.name = "kornblith2019_cka",
+       .group = group.name,
+       .title = "Linear CKA of heads",
+       .caption = "Linear centred kernel alignment between the z of two heads of a layer: does "
+                  "not depend on either head's basis.",
+       .source = "Kornblith et al. 2019",
+       .content = layer_matrices(group.values("cka"), {.value_title = "linear CKA", .low = 0})},
       disagreement(group)};
 }
 

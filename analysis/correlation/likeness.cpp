@@ -62,8 +62,7 @@ Array total_products(const Array& blocks, const BootstrapCounts& weights) {
 
 Likeness likeness_of(const Statistics& statistics, const AnalysisSettings& settings) {
   const BlockProducts blocks = block_products(statistics);
-  std::vector<Estimate> estimates = Bootstrap::of_documents(statistics.total("n_document").values,
-                                                            settings.n_bootstrap, settings.seed)
+  std::vector<Estimate> estimates = settings.bootstrap(statistics.total("n_document").values)
                                         .estimates([&](const BootstrapCounts& weights) {
                                           return with_mean(likeness_values(blocks, weights));
                                         });
@@ -77,11 +76,8 @@ Likeness likeness_difference(const Statistics& statistics,
   const BlockProducts trained = block_products(statistics);
   std::vector<BlockProducts> untrained;
   for (const ControlValues& control : controls) untrained.push_back(control_products(control));
-  const auto bootstrap_over = [&](const std::vector<double>& n_document) {
-    return Bootstrap::of_documents(n_document, settings.n_bootstrap, settings.seed);
-  };
-  const Bootstrap documents = bootstrap_over(statistics.total("n_document").values),
-                  control_documents = bootstrap_over(controls.front().at("n_document").values);
+  const Bootstrap documents = settings.bootstrap(statistics.total("n_document").values),
+                  control_documents = settings.bootstrap(controls.front().at("n_document").values);
   // Trained minus the mean of `chosen` untrained models.
   const auto differences = [&](const BootstrapCounts& weights,
                                const BootstrapCounts& control_weights,
@@ -99,7 +95,7 @@ Likeness likeness_difference(const Statistics& statistics,
   std::iota(every.begin(), every.end(), std::size_t{0});
   const std::vector<double> observed =
       differences(documents.observed(), control_documents.observed(), every);
-  std::vector<std::vector<double>> samples(observed.size());
+  std::vector<std::vector<double>> samples;
   const std::size_t n_resample = std::min(documents.n_resample(), control_documents.n_resample());
   constexpr std::uint64_t model_stream = 3;  // documents use the streams of the bootstrap
   for (std::size_t i = 0; i < n_resample; ++i) {
@@ -108,15 +104,9 @@ Likeness likeness_difference(const Statistics& statistics,
     for (std::size_t draw = 0; draw < n_drawn(every.size()); ++draw) {
       drawn.push_back(random.below(every.size(), draw));
     }
-    const std::vector<double> resampled =
-        differences(documents.draw(i), control_documents.draw(i), drawn);
-    for (std::size_t j = 0; j < observed.size(); ++j) samples[j].push_back(resampled[j]);
+    samples.push_back(differences(documents.draw(i), control_documents.draw(i), drawn));
   }
-  std::vector<Estimate> estimates;
-  for (std::size_t j = 0; j < observed.size(); ++j) {
-    estimates.push_back(bootstrap_estimate(observed[j], std::move(samples[j])));
-  }
-  return as_likeness(std::move(estimates));
+  return as_likeness(bootstrap_estimates(observed, samples));
 }
 
 Array control_cosines(const std::vector<ControlValues>& controls) {

@@ -43,7 +43,7 @@ CircuitSize::CircuitSize(const Statistics& statistics, std::size_t task, Index n
                          const AnalysisSettings& settings)
     : n_edge_(n_edge),
       n_pair_(pairs_of(statistics, task)),
-      bootstrap_(Bootstrap::of_documents(n_pair_, settings.n_bootstrap, settings.seed)) {
+      bootstrap_(settings.bootstrap(n_pair_)) {
   const PathSums names(task);
   if (!statistics.has(names.kept)) return;
   const auto column = [](const Array& sums, const auto&... place) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cmath>
-#include <optional>
 #include <vector>
 
 #include "headscope/analysis.hpp"

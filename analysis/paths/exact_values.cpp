@@ -2,7 +2,6 @@
 
 #include <span>
 
-#include "headscope/resampling.hpp"
 #include "paths/circuit_size.hpp"
 #include "paths/sums.hpp"
 #include "significance.hpp"
@@ -34,16 +33,11 @@ ExactValues exact_values(const Statistics& statistics, std::size_t task, std::si
   values.given.resize(n_step);
   if (!statistics.has(names.n_exact)) return values;
   const Array n_pair = statistics.total(names.n_exact);
-  const Bootstrap bootstrap =
-      Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
+  const Bootstrap bootstrap = settings.bootstrap(n_pair.values);
   values.n_pair = weighted_sum(n_pair.values, bootstrap.observed());
   if (n_edge > 0) {
-    const Array change = statistics.total(names.change),
-                squared = statistics.total(names.squared_change);
-    values.change = bootstrap.estimates([&](const BootstrapCounts& weights) {
-      const double n = weighted_sum(n_pair.values, weights);
-      return change.weighted_sum(weights).mapped([&](double sum) { return sum / n; }).values;
-    });
+    const Array squared = statistics.total(names.squared_change);
+    values.change = means_of_pairs(n_pair, statistics.total(names.change), settings);
     for (std::size_t edge = 0; edge < n_edge; ++edge) {
       values.p.push_back(effect_p(values.n_pair, values.change[edge].value * values.n_pair,
                                   squared(edge), margin));
@@ -65,8 +59,7 @@ PrunedCircuit pruned_values(const Statistics& statistics, std::size_t task,
   if (!statistics.has(names.pruned)) return circuit;
   circuit.kept = statistics.total(names.pruned).values;
   const Array margin = statistics.total(names.pruned_margin);
-  const Bootstrap bootstrap = Bootstrap::of_documents(statistics.total(names.n_judged).values,
-                                                      settings.n_bootstrap, settings.seed);
+  const Bootstrap bootstrap = settings.bootstrap(statistics.total(names.n_judged).values);
   circuit.faithfulness = bootstrap.estimates([&](const BootstrapCounts& weights) {
     const Array sums = margin.weighted_sum(weights);
     return std::vector<double>{faithfulness(sums(1), sums(0), sums(2))};

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
@@ -28,6 +27,19 @@ std::vector<std::size_t> tasks_with_circuits(const ResultsGroup& group) {
   return tasks;
 }
 
+/// Faithfulness by number of edges, from the first circuit with edges on.
+/// @param first  place of the circuit without edges.
+Series faithfulness_line(const std::string& label, const Variable& faithfulness, std::size_t first,
+                         const std::vector<double>& steps) {
+  Series line{.label = label};
+  for (std::size_t step = 1; step < steps.size(); ++step) {
+    const Estimate share = faithfulness.estimate(first + step);
+    if (!std::isnan(share.value)) line.add(steps[step], share);
+  }
+  line.drop_partial_intervals();
+  return line;
+}
+
 Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::size_t>& tasks) {
   const Variable& faithfulness = group.variable("faithfulness");
   const std::vector<double>& steps = group.dimension("step").values;
@@ -37,22 +49,13 @@ Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::siz
   for (const std::size_t task : tasks) {
     ChartPanel panel{task_name(group, task), {}, {{percent(kept_share), kept_share}}};
     for (std::size_t order = 0; order < orders.size(); ++order) {
-      Series line{.label = orders[order]};
-      for (std::size_t step = 1; step < steps.size(); ++step) {
-        line.add(steps[step],
-                 faithfulness.estimate((task * orders.size() + order) * steps.size() + step));
-      }
-      line.drop_partial_intervals();
-      panel.series.push_back(std::move(line));
+      panel.series.push_back(faithfulness_line(
+          orders[order], faithfulness, (task * orders.size() + order) * steps.size(), steps));
     }
     if (group.has("faithfulness_given")) {
-      Series line{.label = "order of the file of --paths-ordering"};
-      for (std::size_t step = 1; step < steps.size(); ++step) {
-        const Estimate share =
-            group.variable("faithfulness_given").estimate(task * steps.size() + step);
-        if (!std::isnan(share.value)) line.add(steps[step], share);
-      }
-      line.drop_partial_intervals();
+      Series line =
+          faithfulness_line("order of the file of --paths-ordering",
+                            group.variable("faithfulness_given"), task * steps.size(), steps);
       if (!line.x.empty()) panel.series.push_back(std::move(line));
     }
     panels.push_back(std::move(panel));

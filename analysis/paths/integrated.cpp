@@ -37,8 +37,7 @@ void IntegratedEdges::run(Forward& forward, Activations& clean, const SequenceBa
                           const Observer& observe) {
   const auto run_scaled = [&](Index pass) -> Activations& {
     const float share = static_cast<float>(pass + 1) / static_cast<float>(n_step_);
-    LayerObserver* const observers[] = {scaled_.get()};
-    forward.run(batch, observers, {.embeddings = [&](Matrix& embeddings) {
+    forward.run(batch, {scaled_.get()}, {.embeddings = [&](Matrix& embeddings) {
                   scale_tokens(model_, batch, mean_token, share, embeddings);
                 }});
     return *scaled_;

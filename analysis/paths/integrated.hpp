@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "headscope/compute_context.hpp"
 #include "headscope/edge_gradient.hpp"

@@ -150,8 +150,8 @@ class PathsBuilder {
         group_(group) {
     for (std::size_t task = 0; task < tasks.size(); ++task) {
       plans_.emplace_back(statistics, task, graph, settings);
-      exact_.push_back(exact_values(statistics, task, plans_[task].exact().size(), steps_.size(),
-                                    plans_[task].means().margin.value, settings));
+      exact_.push_back(exact_values(statistics, task, plans_[task].exact.size(), steps_.size(),
+                                    plans_[task].means.margin.value, settings));
       pruned_.push_back(pruned_values(statistics, task, settings));
       sizes_.emplace_back(statistics, task, edges_.size(), settings);
     }
@@ -174,11 +174,11 @@ class PathsBuilder {
   }
 
   void add_tasks() {
-    add("n_pair", plans_, [](const PathPlan& plan) { return plan.means().n_pair; });
+    add("n_pair", plans_, [](const PathPlan& plan) { return plan.means.n_pair; });
     add("n_pair_exact", exact_, &ExactValues::n_pair);
-    add("accuracy", plans_, [](const PathPlan& plan) { return plan.means().accuracy; });
-    add("margin", plans_, [](const PathPlan& plan) { return plan.means().margin; });
-    add("can_do", plans_, [](const PathPlan& plan) { return plan.means().can_do(); });
+    add("accuracy", plans_, [](const PathPlan& plan) { return plan.means.accuracy; });
+    add("margin", plans_, [](const PathPlan& plan) { return plan.means.margin; });
+    add("can_do", plans_, [](const PathPlan& plan) { return plan.means.can_do(); });
     add("replaced_by_position", tasks_,
         [&](const Task& task) { return options_.n_position(task) > 1; });
   }
@@ -191,10 +191,10 @@ class PathsBuilder {
       for (Index port = 0; port < graph_.n_port(); ++port) {
         for (Index node = 0; node < graph_.n_read(port); ++node) {
           const Index edge = graph_.edge(node, port);
-          first_order(task, node, port) = plans_[task].first_order()[edge];
-          integrated(task, node, port) = plans_[task].integrated()[edge];
-          p(task, node, port) = plans_[task].p()[edge];
-          q(task, node, port) = plans_[task].q()[edge];
+          first_order(task, node, port) = plans_[task].first_order[edge];
+          integrated(task, node, port) = plans_[task].integrated[edge];
+          p(task, node, port) = plans_[task].p[edge];
+          q(task, node, port) = plans_[task].q[edge];
         }
       }
     }
@@ -209,7 +209,7 @@ class PathsBuilder {
     std::vector<double> p(change.size(), std::nan("")), q = p;
     std::vector<std::string> nodes(change.size()), ports = nodes;
     for (std::size_t task = 0; task < n_task(); ++task) {
-      const std::vector<Index>& edges = plans_[task].exact();
+      const std::vector<Index>& edges = plans_[task].exact;
       for (std::size_t i = 0; i < exact_[task].change.size(); ++i) {
         const std::size_t place = task * n_exact() + i;
         change[place] = exact_[task].change[i];
@@ -234,8 +234,8 @@ class PathsBuilder {
       std::vector<double> exact, first_order, integrated;
       for (std::size_t i = 0; i < exact_[task].change.size(); ++i) {
         exact.push_back(exact_[task].change[i].value);
-        first_order.push_back(plan.first_order()[plan.exact()[i]]);
-        integrated.push_back(plan.integrated()[plan.exact()[i]]);
+        first_order.push_back(plan.first_order[plan.exact[i]]);
+        integrated.push_back(plan.integrated[plan.exact[i]]);
       }
       correlation(task, 0) = spearman(first_order, exact);
       correlation(task, 1) = spearman(integrated, exact);

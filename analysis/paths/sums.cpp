@@ -17,26 +17,26 @@ constexpr std::uint64_t order_stream = std::uint64_t{1} << 61;
 
 PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGraph& graph,
                    const AnalysisSettings& settings)
-    : means_(task_means(statistics, task, settings)) {
+    : means(task_means(statistics, task, settings)) {
   const PathSums names(task);
-  for (auto* values : {&first_order_, &integrated_, &p_, &q_})
+  for (auto* values : {&first_order, &integrated, &p, &q})
     values->assign(graph.n_edge(), std::nan(""));
   if (!statistics.has(names.n_pair)) return;
-  const Array first_order = statistics.total(names.first_order),
-              integrated = statistics.total(names.integrated),
+  const Array first_order_sums = statistics.total(names.first_order),
+              integrated_sums = statistics.total(names.integrated),
               squares = statistics.total(names.squared_integrated);
   const std::vector<Index> edges = graph.edges_left();
   for (const Index edge : edges) {
-    first_order_[edge] = first_order(edge) / means_.n_pair;
-    integrated_[edge] = integrated(edge) / means_.n_pair;
-    p_[edge] = effect_p(means_.n_pair, integrated(edge), squares(edge), means_.margin.value);
+    first_order[edge] = first_order_sums(edge) / means.n_pair;
+    integrated[edge] = integrated_sums(edge) / means.n_pair;
+    p[edge] = effect_p(means.n_pair, integrated_sums(edge), squares(edge), means.margin.value);
   }
-  q_ = benjamini_hochberg(p_);
-  order_ = by_size(edges, integrated_);
+  q = benjamini_hochberg(p);
+  order = by_size(edges, integrated);
   const std::uint64_t n_exact = settings.options<PathsOptions>().n_exact;
-  for (const Index edge : order_) {
-    if (exact_.size() == n_exact) break;
-    if (q_[edge] < significant_q) exact_.push_back(edge);
+  for (const Index edge : order) {
+    if (exact.size() == n_exact) break;
+    if (q[edge] < significant_q) exact.push_back(edge);
   }
 }
 

@@ -47,29 +47,17 @@ struct PathSums : MarginSums {
 };
 
 /// What the sums of a task's earlier passes say. The same for all shards.
-class PathPlan {
- public:
+struct PathPlan {
+  TaskMeans means;
+  /// By edge: means over pairs, nats; two-sided p of `integrated`; q over the task's edges. NaN of
+  /// removed heads, whose edges are in no order.
+  std::vector<double> first_order, integrated, p, q;
+  std::vector<Index> order;  ///< edges largest in |integrated| first; ties by number
+  std::vector<Index> exact;  ///< the edges that are ablated exactly
+
   /// @param statistics  all passes so far.
   PathPlan(const Statistics& statistics, std::size_t task, const EdgeGraph& graph,
            const AnalysisSettings& settings);
-
-  const TaskMeans& means() const { return means_; }
-
-  /// By edge: means over pairs, nats; two-sided p of `integrated`; q over the task's edges. NaN of
-  /// removed heads, whose edges are in no order.
-  const std::vector<double>& first_order() const { return first_order_; }
-  const std::vector<double>& integrated() const { return integrated_; }
-  const std::vector<double>& p() const { return p_; }
-  const std::vector<double>& q() const { return q_; }
-  /// Edges largest in |integrated| first; ties by number.
-  const std::vector<Index>& order() const { return order_; }
-  /// The edges that are ablated exactly.
-  const std::vector<Index>& exact() const { return exact_; }
-
- private:
-  TaskMeans means_;
-  std::vector<double> first_order_, integrated_, p_, q_;
-  std::vector<Index> order_, exact_;
 };
 
 /// Numbers of edges kept: 0, 1, 2, 4, ... all.

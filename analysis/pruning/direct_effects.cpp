@@ -30,9 +30,6 @@ void DirectEffects::end(const Matrix& resid_final, DocumentStatistics& statistic
 
   Array& heads = statistics.row("direct_head", {config.n_layer, config.n_head});
   Array& parts = statistics.row("direct_part", {config.n_layer + n_direct_part});
-  const auto part = [&](DirectPart which) -> double& {
-    return parts(config.n_layer + static_cast<std::size_t>(which));
-  };
   for (Index t = 0; t < n; ++t) {
     for (Index layer = 0; layer < config.n_layer; ++layer) {
       for (Index head = 0; head < config.n_head; ++head) {
@@ -40,9 +37,9 @@ void DirectEffects::end(const Matrix& resid_final, DocumentStatistics& statistic
       }
       parts(layer) += mlps_[layer][t] / scales[t];
     }
-    part(DirectPart::embedding) += embedding_[t] / scales[t];
-    part(DirectPart::bias) += bias[t] / scales[t] + next_.constant[t];
-    part(DirectPart::total) += total[t] / scales[t] + next_.constant[t];
+    parts(config.n_layer + direct_embedding) += embedding_[t] / scales[t];
+    parts(config.n_layer + direct_bias) += bias[t] / scales[t] + next_.constant[t];
+    parts(config.n_layer + direct_total) += total[t] / scales[t] + next_.constant[t];
   }
 }
 

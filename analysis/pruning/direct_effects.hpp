@@ -9,9 +9,8 @@
 namespace headscope {
 
 /// The elements of `direct_part` after the MLPs of all layers. The direct effects of heads, MLPs,
-/// embedding and bias add up to `total`.
-enum class DirectPart { embedding, bias, total };
-inline constexpr std::size_t n_direct_part = 3;
+/// embedding and bias add up to direct_total.
+enum DirectPart : std::size_t { direct_embedding, direct_bias, direct_total, n_direct_part };
 
 /// Sums the direct effects of one piece on the logit of the next token minus the mean logit. Adds
 /// to the rows `direct_head`, layer x head, and `direct_part`, an element for each layer's MLP and

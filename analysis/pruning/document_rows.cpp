@@ -107,8 +107,7 @@ Array mean_importance(const DocumentRows& rows, const BootstrapCounts& weights) 
 }
 
 Bootstrap bootstrap_of(const DocumentRows& rows, const AnalysisSettings& settings) {
-  return Bootstrap::of_documents(std::vector<double>(rows.size(), 1), settings.n_bootstrap,
-                                 settings.seed);
+  return settings.bootstrap(std::vector<double>(rows.size(), 1));
 }
 
 }  // namespace headscope

@@ -147,22 +147,16 @@ std::vector<Estimate> estimates_of_phases(
     const double n_drawn = std::accumulate(weights.begin(), weights.end(), 0.0);
     return n_drawn > 0 ? static_cast<double>(weights.size()) / n_drawn : 1;
   };
-  const std::vector<double> values = statistic(both_phases_once(rows));
-  std::vector<std::vector<double>> samples(values.size());
+  std::vector<std::vector<double>> samples;
   for (std::size_t i = 0; i < ablated.n_resample(); ++i) {
     PhaseWeights weights{ablated.draw(i), gradient_only.n_resample() > 0
                                               ? gradient_only.draw(i)
                                               : gradient_only.observed()};
     weights.ablated_scale = scale(weights.ablated);
     weights.gradient_only_scale = scale(weights.gradient_only);
-    const std::vector<double> resampled = statistic(weights);
-    for (std::size_t j = 0; j < values.size(); ++j) samples[j].push_back(resampled[j]);
+    samples.push_back(statistic(weights));
   }
-  std::vector<Estimate> estimates;
-  for (std::size_t j = 0; j < values.size(); ++j) {
-    estimates.push_back(bootstrap_estimate(values[j], std::move(samples[j])));
-  }
-  return estimates;
+  return bootstrap_estimates(statistic(both_phases_once(rows)), samples);
 }
 
 Array corpus_half_widths(const DocumentRows& rows, double n_document,

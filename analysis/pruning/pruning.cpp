@@ -7,7 +7,6 @@
 #include "headscope/figure.hpp"
 #include "headscope/gradient.hpp"
 #include "headscope/random.hpp"
-#include "headscope/resampling.hpp"
 #include "pruning/direct_effects.hpp"
 #include "pruning/passes/donors.hpp"
 #include "pruning/passes/pruning_pass.hpp"

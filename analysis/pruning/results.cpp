@@ -8,7 +8,6 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "headscope/random.hpp"
-#include "headscope/resampling.hpp"
 #include "pruning/costliest.hpp"
 #include "pruning/curves.hpp"
 #include "pruning/direct_effects.hpp"
@@ -92,17 +91,16 @@ void add_donor_error(const Statistics& statistics, const DocumentRows& rows,
                      const ModelConfig& config, ResultsGroup& group) {
   const Array sums = statistics.total("donor_variance");
   const std::size_t n_head_total = sums.size() - n_donor_part;
-  const auto part = [&](DonorPart donor_part) {
-    return sums(n_head_total + static_cast<std::size_t>(donor_part));
-  };
   const double n_predicted = weighted_sum(rows.n_predicted, every_document_once(rows));
   const auto error = [&](double variance) {
-    return part(DonorPart::n_without) > 0 ? std::nan("") : std::sqrt(variance) / n_predicted;
+    const bool is_unknown = sums(n_head_total + donor_n_without) > 0;
+    return is_unknown ? std::nan("") : std::sqrt(variance) / n_predicted;
   };
   Array of_heads({config.n_layer, config.n_head});
   for (std::size_t i = 0; i < n_head_total; ++i) of_heads.values[i] = error(sums(i));
   group.add(pruning_variables()["donor_error"], of_heads);
-  group.add(pruning_variables()["donor_error_sum"], error(part(DonorPart::sum_over_heads)));
+  group.add(pruning_variables()["donor_error_sum"],
+            error(sums(n_head_total + donor_sum_over_heads)));
 }
 
 /// Adds the intervals of the loss increases as means over the corpus's documents.
@@ -179,16 +177,11 @@ void add_importance(const DocumentRows& rows, const ModelConfig& config, Results
 
 void add_loss(const Statistics& statistics, const AnalysisSettings& settings, ResultsGroup& group) {
   const Array n_document = statistics.total("n_document"), sums = statistics.total("loss");
-  const Bootstrap bootstrap =
-      Bootstrap::of_documents(n_document.values, settings.n_bootstrap, settings.seed);
-  std::vector<Estimate> loss = bootstrap.estimates([&](const BootstrapCounts& weights) {
-    double nats = 0, n_predicted = 0;
-    for (std::size_t block = 0; block < weights.size(); ++block) {
-      nats += weights[block] * sums(block, 0);
-      n_predicted += weights[block] * sums(block, 1);
-    }
-    return std::vector<double>{nats / n_predicted};
-  });
+  std::vector<Estimate> loss =
+      settings.bootstrap(n_document.values).estimates([&](const BootstrapCounts& weights) {
+        const Array nats_and_predicted = sums.weighted_sum(weights);
+        return std::vector<double>{nats_and_predicted(0) / nats_and_predicted(1)};
+      });
   loss[0] = within(std::move(loss[0]), 0, std::numeric_limits<double>::infinity());
   group.add(pruning_variables()["loss"], loss);
   group.add(pruning_variables()["n_document"],
@@ -210,10 +203,10 @@ void add_direct_effects(const DocumentRows& rows, const ModelConfig& config,
   std::vector<double> mlps = parts.values;
   mlps.resize(config.n_layer);
   group.add(pruning_variables()["direct_effect_mlp"], mlps);
-  for (const auto& [name, part] : {std::pair("direct_effect_embedding", DirectPart::embedding),
-                                   {"direct_effect_bias", DirectPart::bias},
-                                   {"direct_effect_total", DirectPart::total}}) {
-    group.add(pruning_variables()[name], parts(config.n_layer + static_cast<std::size_t>(part)));
+  for (const auto& [name, part] : {std::pair("direct_effect_embedding", direct_embedding),
+                                   {"direct_effect_bias", direct_bias},
+                                   {"direct_effect_total", direct_total}}) {
+    group.add(pruning_variables()[name], parts(config.n_layer + part));
   }
 }
 

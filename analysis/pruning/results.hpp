@@ -13,8 +13,7 @@ inline constexpr std::size_t resample_row = 3;    ///< NaN where there is no oth
 inline constexpr std::size_t resample_place = 2;  ///< among the ablations of the results
 /// Elements of `donor_variance` after those of heads: how the summed loss over heads varies with
 /// the donor, and pieces with fewer than two donors.
-enum class DonorPart : std::size_t { sum_over_heads, n_without };
-inline constexpr std::size_t n_donor_part = 2;
+enum DonorPart : std::size_t { donor_sum_over_heads, donor_n_without, n_donor_part };
 /// Sum of |z.g|; sums of (z - what replaces z).g for zero, mean and resampled z.
 inline constexpr std::size_t n_importance_row = 4;
 inline constexpr std::size_t n_first_order = 3;  ///< zero, mean, resample

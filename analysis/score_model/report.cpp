@@ -2,7 +2,6 @@
 #include <cmath>
 #include <map>
 
-#include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "report_text.hpp"

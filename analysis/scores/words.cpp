@@ -136,13 +136,11 @@ void add_references(const Piece& piece, WordStructure& words) {
 }
 
 void mark_sentences(const Piece& piece, WordStructure& words) {
+  if (words.token_class.empty()) return;
   std::set<Index> with_pronoun;
-  bool tagged = false;
   for (const Word& word : piece.words) {
-    tagged = tagged || !word.upos.empty();
     if (word.upos == "PRON") with_pronoun.insert(word.sentence);
   }
-  if (!tagged) return;
   for (Index i = 0; i < piece.words.size(); ++i) {
     const bool with = with_pronoun.count(piece.words[i].sentence) > 0;
     for (const Index token : words.tokens[i]) {

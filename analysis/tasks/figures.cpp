@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/label_text.hpp"
 #include "head_figures.hpp"
 #include "headscope/figure.hpp"
 #include "report_text.hpp"

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <ranges>
 
 #include "base/number_text.hpp"
@@ -130,12 +131,6 @@ std::string tasks_found(const ResultsGroup& group) {
          count_text(most, "task") + ", more than any other head.";
 }
 
-double total(const ResultsGroup& group, const char* variable) {
-  double sum = 0;
-  for (const double value : group.values(variable).values) sum += value;
-  return sum;
-}
-
 }  // namespace
 
 std::string needed_text(const ResultsGroup& group, std::size_t task) {
@@ -169,11 +164,12 @@ std::string tasks_summary(const ResultsGroup& group) {
   std::string text = "The model prefers the better side in " +
                      joined(std::views::iota(std::size_t{0}, n_pair.size()), "; in ", preference) +
                      ".";
-  for (const auto& [count, why] :
+  for (const auto& [variable, why] :
        {std::pair{"n_same", "whose sides have the same tokens"},
         {"n_too_long", "longer than the context"},
         {"n_unpredicted", "whose sides differ at their first token, which nothing precedes"}}) {
-    const auto n = static_cast<std::size_t>(total(group, count));
+    const std::vector<double>& counts = group.values(variable).values;
+    const auto n = static_cast<std::size_t>(std::accumulate(counts.begin(), counts.end(), 0.0));
     if (n > 0) text += " Left out: " + count_text(n, "pair") + " " + why + ".";
   }
   text += "\n" + what_tasks_need(group) + "\n" + joined(task_lines(group), "\n");

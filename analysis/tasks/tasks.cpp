@@ -3,7 +3,6 @@
 #include "headscope/ablation.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/resampling.hpp"
 #include "tasks/passes/tasks_pass.hpp"
 #include "tasks/results.hpp"
 

@@ -10,17 +10,6 @@ std::vector<double> divided(const Array& sums, double count) {
   return sums.mapped([count](double sum) { return sum / count; }).values;
 }
 
-/// Means over resampled pairs of sums by block.
-/// @param sums  block x value.
-std::vector<Estimate> means_of(const Array& n_pair, const Array& sums,
-                               const AnalysisSettings& settings) {
-  return Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed)
-      .estimates([&](const BootstrapCounts& weights) {
-        const double n = weighted_sum(n_pair.values, weights);
-        return sums.weighted_sum(weights).mapped([&](double sum) { return sum / n; }).values;
-      });
-}
-
 /// Direct effect and self-repair of every head, and which heads later ones may make up for.
 void add_repair(const Statistics& statistics, const TaskSums& names, const ModelConfig& config,
                 const AnalysisSettings& settings, TaskValues& values) {
@@ -31,8 +20,8 @@ void add_repair(const Statistics& statistics, const TaskSums& names, const Model
   values.n_pair_direct = 0;
   for (const double n : n_pair.values) values.n_pair_direct += n;
   if (values.n_pair_direct == 0) return;
-  values.direct_effect = means_of(n_pair, direct, settings);
-  values.self_repair = means_of(n_pair, repair, settings);
+  values.direct_effect = means_of_pairs(n_pair, direct, settings);
+  values.self_repair = means_of_pairs(n_pair, repair, settings);
   if (!values.means.can_do()) return;
   for (Index unit = 0; unit < (config.n_layer - 1) * config.n_head; ++unit) {
     if (values.direct_effect[unit].low > 0 && values.self_repair[unit].low > 0) {
@@ -51,7 +40,7 @@ void add_backups(const Statistics& statistics, const TaskSums& names, const Mode
   if (!statistics.has(names.backup_change)) return;
   const Array n_pair = statistics.total(names.n_direct_effect),
               squared = statistics.total(names.squared_backup);
-  values.backup = means_of(n_pair, statistics.total(names.backup_change), settings);
+  values.backup = means_of_pairs(n_pair, statistics.total(names.backup_change), settings);
   const std::size_t n_head_total = values.direct_effect.size();
   std::vector<double> p(values.backup.size(), std::nan(""));
   for (std::size_t i = 0; i < values.backup.size(); ++i) {
@@ -98,7 +87,7 @@ TaskValues task_values(const Statistics& statistics, std::size_t task, const Mod
   const Array n_pair = statistics.total(names.n_pair),
               change = statistics.total(names.margin_change);
   values.means = task_means(statistics, task, settings);
-  values.change = means_of(n_pair, change, settings);
+  values.change = means_of_pairs(n_pair, change, settings);
   const double n = values.means.n_pair;
   const Array squared = statistics.total(names.squared_change);
   for (const Index head_index : config.heads_left()) {

@@ -53,6 +53,10 @@ class AnalysisSettings {
     return found == options_of_analyses_.end() ? defaults : *std::any_cast<Options>(&found->second);
   }
 
+  /// Resamples blocks of documents, or of pairs, as Bootstrap::of_documents.
+  Bootstrap bootstrap(const std::vector<double>& documents_per_block) const {
+    return Bootstrap::of_documents(documents_per_block, n_bootstrap, seed);
+  }
   /// How exact the losses of ablated heads are.
   /// @param d_vocab  size of a vocabulary that may be sampled; 0: losses take all entries.
   AblationPrecision ablation(Index d_vocab) const;

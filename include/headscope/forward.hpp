@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -84,6 +85,16 @@ class Forward {
   /// The same for a batch. @throws ShapeError also if the batch's sequences and columns do not fit.
   const Matrix& run(const SequenceBatch& batch, std::span<LayerObserver* const> observers = {},
                     const ForwardChange& change = {});
+
+  /// Both with the observers in braces.
+  const Matrix& run(std::span<const TokenId> tokens,
+                    std::initializer_list<LayerObserver*> observers) {
+    return run(tokens, std::span(observers.begin(), observers.size()));
+  }
+  const Matrix& run(const SequenceBatch& batch, std::initializer_list<LayerObserver*> observers,
+                    const ForwardChange& change = {}) {
+    return run(batch, std::span(observers.begin(), observers.size()), change);
+  }
 
   /// Loss of predicting tokens 1 .. T-1 from the residual stream after the last layer.
   /// @param resid_final  d_model x n_token.

@@ -27,4 +27,8 @@ std::size_t n_drawn(std::size_t n_unit);
 /// sample is left, or `value` is NaN. Source: Efron 1987, "Better Bootstrap Confidence Intervals".
 Estimate bootstrap_estimate(double value, std::vector<double> samples);
 
+/// The same of several values. @param samples  resample x value.
+std::vector<Estimate> bootstrap_estimates(const std::vector<double>& values,
+                                          const std::vector<std::vector<double>>& samples);
+
 }  // namespace headscope

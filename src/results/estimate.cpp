@@ -159,6 +159,17 @@ Estimate bootstrap_estimate(double value, std::vector<double> samples) {
   return {value, bound(lower_tail), bound(1 - lower_tail), kept};
 }
 
+std::vector<Estimate> bootstrap_estimates(const std::vector<double>& values,
+                                          const std::vector<std::vector<double>>& samples) {
+  std::vector<Estimate> estimates;
+  for (std::size_t j = 0; j < values.size(); ++j) {
+    std::vector<double> of_value;
+    for (const std::vector<double>& sample : samples) of_value.push_back(sample[j]);
+    estimates.push_back(bootstrap_estimate(values[j], std::move(of_value)));
+  }
+  return estimates;
+}
+
 Estimate within(Estimate estimate, double least, double most) {
   if (!estimate.has_interval()) return estimate;
   estimate.low = std::clamp(estimate.low, least, most);

@@ -222,9 +222,15 @@ class TypesTest : public testing::Test {
                            {sums, relations, coreference, semantic, scores, permuted, pruned})};
   }
 
+  static AnalysisSettings resampled(std::uint64_t n_bootstrap) {
+    AnalysisSettings settings;
+    settings.n_bootstrap = n_bootstrap;
+    return settings;
+  }
+
   ResultsGroup results(const std::vector<HeadIndex>& pruned_heads = {}) {
     return classification_results(head_type_list(), statistics(), Array({10, 1, n_typed_head}),
-                                  pruned_heads, 50, 0);
+                                  pruned_heads, resampled(50));
   }
 
   double n_odd_document = 10;
@@ -270,7 +276,7 @@ TEST_F(TypesTest, APrunedHeadIsNotChosen) {
   EXPECT_EQ(test_relations(sums, false, {0, 1})[0].chosen_head, no_position);
   const ResultsGroup group =
       classification_results(head_type_list(), statistics(), Array({10, 1, n_typed_head}),
-                             {HeadIndex{.layer = 0, .head = 1}}, 50, 0);
+                             {HeadIndex{.layer = 0, .head = 1}}, resampled(50));
   EXPECT_EQ(group.values("relation_best_head")(0, 0), 0);
 }
 
@@ -744,7 +750,7 @@ TEST_F(TypesTest, CopyingIsTestedWhereNoHeadIsSignificantAndNotOnOneDocument) {
     EXPECT_THAT(group.summary, Not(HasSubstr(std::string(type) + " (")));
   }
   const Array heads =
-      control_types(head_type_list(), statistics(), Array({10, 1, n_typed_head}), {}, 0, 0, false)
+      control_types(head_type_list(), statistics(), Array({10, 1, n_typed_head}), {}, resampled(0))
           .at("heads");
   EXPECT_EQ(heads(code_of("copying") - 1), 0);
   for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
@@ -771,7 +777,7 @@ TEST_F(TypesTest, ARemovedHeadCountsInNoShareMedianOrMean) {
               testing::AllOf(HasSubstr("Of 1 head: 1 sink"), HasSubstr("0 without a type")));
   EXPECT_THAT(results({{0, 0}}).summary, HasSubstr("Of 1 head: 1 without a type"));
   const Array scores = control_types(head_type_list(), statistics(), Array({10, 1, n_typed_head}),
-                                     {{0, 1}}, 0, 0, false)
+                                     {{0, 1}}, resampled(0))
                            .at("scores");
   EXPECT_EQ(scores(code_of("sink") - 1, 0), 0.95);
   EXPECT_TRUE(std::isnan(scores(code_of("sink") - 1, 1)));

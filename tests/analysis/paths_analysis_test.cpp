@@ -135,15 +135,15 @@ TEST(PathsPlan, OrdersEdgesAndChoosesTheSignificantOnes) {
   settings.options<PathsOptions>().n_exact = 3;
   const Statistics statistics = example_paths({0.1, -2, 0.5, 0, 0.02, 3, 0, 1}, {1, 1, 1, 1.5, 2});
   const PathPlan plan(statistics, 0, graph, settings);
-  EXPECT_THAT(plan.order(), ElementsAre(5, 1, 7, 2, 0, 4, 3, 6));
-  EXPECT_THAT(plan.exact(), ElementsAre(5, 1, 7));
-  EXPECT_TRUE(plan.means().can_do());
-  EXPECT_DOUBLE_EQ(plan.means().margin.value, 2);
-  EXPECT_GT(plan.q()[4], 0.05);
-  EXPECT_LT(plan.q()[2], 0.05);
+  EXPECT_THAT(plan.order, ElementsAre(5, 1, 7, 2, 0, 4, 3, 6));
+  EXPECT_THAT(plan.exact, ElementsAre(5, 1, 7));
+  EXPECT_TRUE(plan.means.can_do());
+  EXPECT_DOUBLE_EQ(plan.means.margin.value, 2);
+  EXPECT_GT(plan.q[4], 0.05);
+  EXPECT_LT(plan.q[2], 0.05);
   settings.options<PathsOptions>().n_exact = 50;
   // 0.1 with a standard deviation of 0.1 in 24 pairs counts, 0.02 does not.
-  EXPECT_THAT(PathPlan(statistics, 0, graph, settings).exact(), ElementsAre(5, 1, 7, 2, 0));
+  EXPECT_THAT(PathPlan(statistics, 0, graph, settings).exact, ElementsAre(5, 1, 7, 2, 0));
   EXPECT_THAT(circuit_steps(8), ElementsAre(0, 1, 2, 4, 8));
   EXPECT_THAT(circuit_steps(5), ElementsAre(0, 1, 2, 4, 5));
 }

@@ -56,9 +56,7 @@ constexpr const char *text_name = "example_text", *sentence_name = "example_sent
 // Numbers of one case: type, choice's place among the texts, whether the sink counts, query, word,
 // targets.
 void append_case(const ExampleCase& example, std::size_t choice, std::vector<double>& numbers) {
-  const auto add = [&](Index index) {
-    numbers.push_back(index == no_position ? -1 : static_cast<double>(index));
-  };
+  const auto add = [&](Index index) { numbers.push_back(recorded_position(index)); };
   add(example.type);
   add(choice);
   add(Index{example.includes_sink});
@@ -339,13 +337,11 @@ void keep_example(const ExampleDocument& example, DocumentStatistics& statistics
   const Index n_token = n_example_token(example.token_text.size());
   const auto n = static_cast<std::ptrdiff_t>(n_token);
   statistics.texts(text_name) = {example.token_text.begin(), example.token_text.begin() + n};
-  const auto number_of = [](Index position) {
-    return position == no_position ? -1 : static_cast<double>(position);
-  };
   std::vector<double> sentence, classes, cases;
   for (Index token = 0; token < n_token; ++token) {
-    sentence.push_back(number_of(example.sentence[token]));
-    classes.push_back(example.token_class.empty() ? -1 : number_of(example.token_class[token]));
+    sentence.push_back(recorded_position(example.sentence[token]));
+    classes.push_back(example.token_class.empty() ? -1
+                                                  : recorded_position(example.token_class[token]));
   }
   std::vector<std::string> choices{""};
   for (const ExampleCase& shown : example.cases) {

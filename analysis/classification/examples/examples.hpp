@@ -39,6 +39,11 @@ std::uint64_t example_bytes(const RunShape& run, std::size_t n_type);
 /// Keeps a document's text and cases.
 void keep_example(const ExampleDocument& example, DocumentStatistics& statistics);
 
+/// A position as records hold it: -1 for no_position.
+inline double recorded_position(Index position) {
+  return position == no_position ? -1 : static_cast<double>(position);
+}
+
 /// Record of attended_token by layer, head and case; -1 for no_position.
 inline constexpr const char* example_attended = "example_attended";
 

@@ -1,4 +1,3 @@
-#include <array>
 #include <cmath>
 
 #include "base/number_text.hpp"
@@ -79,35 +78,25 @@ std::vector<MeasuredLabel> measured_labels(const HeadTypeList& types, const Stat
 void estimate_labels(const Statistics& statistics, const AnalysisSettings& settings,
                      std::vector<MeasuredLabel>& labels) {
   const Array n_token = statistics.total(explained_token_count);
-  const Bootstrap bootstrap = Bootstrap::of_documents(
-      statistics.total(explained_document_count).values, settings.n_bootstrap, settings.seed);
+  const Bootstrap bootstrap = settings.bootstrap(statistics.total(explained_document_count).values);
   constexpr std::size_t n_value = 5;
   const std::vector<Estimate> estimates = bootstrap.estimates([&](const BootstrapCounts& times) {
     std::vector<double> values;
     for (const MeasuredLabel& label : labels) {
-      std::array<double, n_explained_loss> loss{};
-      double n = 0;
-      for (Index block = 0; block < n_block; ++block) {
-        if (times[block] == 0) continue;
-        for (std::size_t i = 0; i < loss.size(); ++i)
-          loss[i] += times[block] * label.sums(block, i);
-        n += times[block] * n_token(block);
-      }
-      const double increase = loss[explained_mean] - loss[explained_clean];
-      const auto stays = [&](double replaced) {
-        return 1 - (replaced - loss[explained_clean]) / increase;
+      const Array loss = label.sums.weighted_sum(times);
+      const double increase = loss(explained_mean) - loss(explained_clean);
+      const auto stays = [&](ExplainedLoss replaced) {
+        return 1 - (loss(replaced) - loss(explained_clean)) / increase;
       };
-      const double share = stays(loss[explained_label]), control = stays(loss[explained_control]);
-      values.insert(values.end(), {increase / n, share, control, share - control,
-                                   stays(loss[explained_where_said])});
+      const double share = stays(explained_label), control = stays(explained_control);
+      values.insert(values.end(), {increase / weighted_sum(n_token.values, times), share, control,
+                                   share - control, stays(explained_where_said)});
     }
     return values;
   });
   const double n = arma::accu(arma::vec(n_token.values));
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    double clean = 0;
-    for (Index block = 0; block < n_block; ++block) clean += labels[i].sums(block, explained_clean);
-    labels[i].clean_loss = clean / n;
+    labels[i].clean_loss = labels[i].sums.weighted_sum(bootstrap.observed())(explained_clean) / n;
     labels[i].increase = estimates[i * n_value];
     if (!labels[i].has_effect()) continue;
     labels[i].share = estimates[i * n_value + 1];

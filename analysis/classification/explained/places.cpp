@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "classification/tests/relations.hpp"
+#include "scores/tokens.hpp"
 
 namespace headscope {
 namespace {
@@ -40,6 +41,11 @@ void add_word_pair(const WordStructure& words, Index later, Index earlier, Place
 }
 
 }  // namespace
+
+PlaceSource place_source(const Piece& piece, const std::vector<double>& token_counts) {
+  return {piece.tokens, punctuation_tokens(piece), earlier_copies(piece.tokens),
+          rarest_tokens(piece.tokens, token_counts), word_structure(piece)};
+}
 
 Place token_before(Index offset) {
   if (offset == 0) {

@@ -14,11 +14,13 @@ namespace headscope {
 /// The tokens and annotation of a piece.
 struct PlaceSource {
   const TokenIds& tokens;
-  const std::vector<unsigned char>& is_punctuation;
-  const std::vector<std::vector<Index>>& copies;
-  const std::vector<std::optional<TokenId>>& rarest;
-  const WordStructure& words;
+  std::vector<unsigned char> is_punctuation;
+  std::vector<std::vector<Index>> copies;
+  std::vector<std::optional<TokenId>> rarest;
+  WordStructure words;
 };
+/// @param token_counts  by token id, of the corpus.
+PlaceSource place_source(const Piece& piece, const std::vector<double>& token_counts);
 
 /// The keys that share all attention of each query; empty where the place does not exist.
 using PlaceKeys = std::vector<std::vector<Index>>;

@@ -28,8 +28,7 @@ void CountingPass::add_first_patterns(const Piece& piece, DocumentStatistics& st
         }
       },
       true);
-  LayerObserver* const observers[] = {&observer};
-  forward_.run(std::span(piece.tokens).first(n_first), observers);
+  forward_.run(std::span(piece.tokens).first(n_first), {&observer});
 }
 
 std::uint64_t CountingPass::bytes(const ModelConfig& config) {

@@ -1,6 +1,5 @@
 #include "classification/passes/explaining_pass.hpp"
 
-#include "classification/passes/piece_traits.hpp"
 #include "headscope/resampling.hpp"
 #include "scores/sums.hpp"
 
@@ -14,9 +13,9 @@ std::unique_ptr<PieceObserver> ExplainingPass::begin_piece(const Piece& piece,
     ++statistics.sum(explained_document_count, {n_block})(block);
   }
   if (explanation_.is_empty() || piece.tokens.size() < 2) return nullptr;
-  const PieceTraits traits(piece, token_counts_);
-  if (part_ == Part::means) return explanation_.add_means(traits.source(), statistics);
-  return explanation_.add_losses(traits.source(), block, statistics);
+  const PlaceSource source = place_source(piece, token_counts_);
+  if (part_ == Part::means) return explanation_.add_means(source, statistics);
+  return explanation_.add_losses(source, block, statistics);
 }
 
 }  // namespace headscope

@@ -22,7 +22,7 @@ PieceScores::PieceScores(const ScoringInput& input, const Piece& piece, Document
       piece_(piece),
       statistics_(statistics),
       counts_(counts),
-      traits_(piece, input.token_counts),
+      traits_(place_source(piece, input.token_counts)),
       block_(document_block(piece.document, input.n_document)),
       cases_(traits_.words, piece.document, input.n_head_total(), counts),
       similarity_(piece.tokens, input.model.W_E, n_semantic_permutation,
@@ -90,7 +90,7 @@ void PieceScores::add_example() {
     return;
   }
   ExampleDocument example{piece_.token_text, token_sentences(piece_), traits_.words.token_class,
-                          example_cases(input_.types, {traits_.source(), similarity_})};
+                          example_cases(input_.types, {traits_, similarity_})};
   keep_example(example, statistics_);
   example_cases_ = std::move(example.cases);
 }
@@ -102,8 +102,8 @@ void PieceScores::add_lowered_keys() const {
   for (Index layer = 0; layer < config_.n_layer; ++layer) {
     for (Index head = 0; head < config_.n_head; ++head) {
       for (Index query = 0; query < n_token; ++query) {
-        const Index key = copy_effects_.lowered_key(layer, head, query);
-        lowered(layer, head, query) = key == no_position ? -1 : static_cast<double>(key);
+        lowered(layer, head, query) =
+            recorded_position(copy_effects_.lowered_key(layer, head, query));
       }
     }
   }
@@ -212,9 +212,8 @@ void PieceScores::observe_head(const LayerView& view, Index head, arma::mat& wor
     observe_sentences(pattern, entropy, layer, head, sums);
   }
   for (Index i = 0; i < example_cases_.size(); ++i) {
-    const Index token =
-        attended_token(example_cases_[i], pattern, largest, largest_word, traits_.words);
-    (*sums.attended)(layer, head, i) = token == no_position ? -1 : static_cast<double>(token);
+    (*sums.attended)(layer, head, i) = recorded_position(
+        attended_token(example_cases_[i], pattern, largest, largest_word, traits_.words));
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include "classification/examples/examples.hpp"
 #include "classification/passes/piece_cases.hpp"
-#include "classification/passes/piece_traits.hpp"
 #include "classification/tests/copy_effect.hpp"
 #include "headscope/analysis.hpp"
 #include "scores/semantic.hpp"
@@ -84,7 +83,7 @@ class PieceScores : public PieceObserver {
   const Piece& piece_;
   DocumentStatistics& statistics_;
   DocumentCounts& counts_;
-  PieceTraits traits_;
+  const PlaceSource traits_;
   Index block_;
   PieceCases cases_;
   TokenSimilarity similarity_;

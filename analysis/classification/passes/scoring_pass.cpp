@@ -62,8 +62,7 @@ void ScoringPass::count_earlier_pieces(const Piece& piece) {
           }
         },
         true);
-    LayerObserver* const observers[] = {&counter};
-    forward.run(earlier.tokens, observers);
+    forward.run(earlier.tokens, {&counter});
   }
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "classification/types/types.hpp"
 #include "classification/variables.hpp"
 #include "head_values.hpp"
 #include "headscope/statistics.hpp"

@@ -194,6 +194,10 @@ std::string arc_text(const std::string& relation, ArcDirection direction) {
   return direction == ArcDirection::dependent_to_head ? relation + " → head" : "head → " + relation;
 }
 
+std::string arc_text(const ResultsGroup& group, std::size_t test) {
+  return arc_text(group.labels("relation")[test / 2], static_cast<ArcDirection>(test % 2));
+}
+
 bool is_enough(double n_case, double n_document) {
   return n_case >= least_heldout_cases && n_document >= least_heldout_documents;
 }

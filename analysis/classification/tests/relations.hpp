@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "headscope/results.hpp"
 #include "scores/sums.hpp"
 #include "scores/words.hpp"
 
@@ -53,6 +54,8 @@ inline constexpr double least_heldout_cases = 30, least_heldout_documents = 10;
 
 /// `det → head`: the dependent attends back to its head; `head → det`: the reverse.
 std::string arc_text(const std::string& relation, ArcDirection direction);
+/// The same from a test's place along the dimensions relation and direction.
+std::string arc_text(const ResultsGroup& group, std::size_t test);
 
 /// Whether so many held-out cases in so many documents are enough to test heads on.
 bool is_enough(double n_case, double n_document);

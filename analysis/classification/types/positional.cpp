@@ -1,4 +1,3 @@
-#include "base/number_text.hpp"
 #include "classification/types/registry.hpp"
 #include "classification/variables.hpp"
 

@@ -114,10 +114,6 @@ Index claimed_relation(const ResultsGroup& group, Index head_index) {
   return 2 * value("syntactic_relation") + value("syntactic_direction");
 }
 
-std::string relation_text(const ResultsGroup& group, Index number) {
-  return arc_text(group.labels("relation")[number / 2], static_cast<ArcDirection>(number % 2));
-}
-
 /// The relations that the head passes on, the claimed one first.
 std::vector<Index> passed_relations(const ResultsGroup& group, Index head_index) {
   const Array& passed = group.values("relation_passed");
@@ -173,7 +169,7 @@ HeadType syntactic_type() {
       .choice_text =
           [](const ResultsGroup& group, Index number) {
             const double count = group.values("relation_count_heldout").values[number];
-            return relation_text(group, number) + " (" +
+            return arc_text(group, number) + " (" +
                    count_text(static_cast<std::size_t>(count), "held-out arc") + ")";
           },
       .place =
@@ -186,7 +182,7 @@ HeadType syntactic_type() {
       .examples = {.cases = relation_cases,
                    .choice =
                        [](const ResultsGroup& group, Index head_index) {
-                         return relation_text(group, claimed_relation(group, head_index));
+                         return arc_text(group, claimed_relation(group, head_index));
                        }},
       .features =
           [](const ResultsGroup& group, Index head_index) {

@@ -44,7 +44,7 @@ class CircuitPruningPass : public TaskPass {
   std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
     const std::size_t task = input_.batches[batch].task;
     if (!is_first_of_task(input_, batch) || std::isnan(fewest_[task])) return 0;
-    const std::vector<Index>& order = circuits_.plan(task).order();
+    const std::vector<Index>& order = circuits_.plan(task).order;
     const SampledPairs pruning = half_of_pairs(input_, task, 0),
                        judging = half_of_pairs(input_, task, 1);
     std::uint64_t n_check = 0;
@@ -75,12 +75,8 @@ class CircuitPruningPass : public TaskPass {
       n_judged(judging.block_of(pair)) += 1;
     std::size_t place = 0;
     for (const std::vector<Index>& edges :
-         {std::vector<Index>(), left, circuits_.plan(judging.task_number).order()}) {
-      const std::vector<double> margins = circuits_.margins(judging, edges);
-      for (std::size_t pair = 0; pair < margins.size(); ++pair) {
-        margin(judging.block_of(pair), place) += margins[pair];
-      }
-      ++place;
+         {std::vector<Index>(), left, circuits_.plan(judging.task_number).order}) {
+      judging.add(circuits_.margins(judging, edges), margin, place++);
     }
   }
 

@@ -1,6 +1,5 @@
 #include "headscope/ablation.hpp"
 #include "headscope/forward.hpp"
-#include "headscope/resampling.hpp"
 #include "paths/integrated.hpp"
 #include "paths/passes/path_pass.hpp"
 
@@ -19,8 +18,7 @@ class EdgeGradientPass : public TaskPass {
     const PairBatch& pairs = input_.batches[batch];
     const Task& task = input_.tasks[pairs.task];
     const SequenceBatch sequences = sequences_of(task, pairs, false);
-    LayerObserver* const observers[] = {&clean_};
-    forward_.run(sequences, observers);
+    forward_.run(sequences, {&clean_});
     add_margins(task, pairs, margins_of(task, pairs, clean_.clean_loss(sequences).nll), statistics);
     const Index n_edge = input_.graph.n_edge();
     std::vector<double> first_order(n_edge, 0), integrated(n_edge, 0), squares(n_edge, 0);

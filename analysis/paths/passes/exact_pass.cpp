@@ -26,15 +26,14 @@ class ExactPass : public TaskPass {
 
  private:
   std::uint64_t add_edges(const SampledPairs& pairs, DocumentStatistics& statistics) {
-    const std::vector<Index>& edges = circuits_.plan(pairs.task_number).exact();
+    const std::vector<Index>& edges = circuits_.plan(pairs.task_number).exact;
     if (edges.empty()) return 0;
     const PathSums names(pairs.task_number);
     Array &change = statistics.sum(names.change, {n_document_block, edges.size()}),
           &squared = statistics.sum(names.squared_change, {edges.size()});
     for (const PairBatch& part : pair_batches({pairs.task})) {
       const SequenceBatch sequences = sequences_of(pairs.task, part, false);
-      LayerObserver* const observers[] = {&clean_};
-      forward_.run(sequences, observers);
+      forward_.run(sequences, {&clean_});
       const std::vector<double> margins =
           margins_of(pairs.task, part, clean_.clean_loss(sequences).nll);
       const std::vector<TokenLoss> losses =
@@ -54,32 +53,28 @@ class ExactPass : public TaskPass {
   std::uint64_t add_circuits(const SampledPairs& pairs, DocumentStatistics& statistics) {
     const std::size_t task = pairs.task_number;
     const PathPlan& plan = circuits_.plan(task);
-    if (!plan.means().can_do()) return 0;
+    if (!plan.means.can_do()) return 0;
     const std::vector<Index> edges = input_.graph.edges_left(), steps = circuit_steps(edges.size());
     // All orders share the circuits of no edge and of all, which is the model.
     const std::vector<double> none = circuits_.margins(pairs, std::span<const Index>()),
                               all = circuits_.margins(pairs, forward_);
-    const auto add_order = [&](const std::vector<Index>& order, auto&& sum) {
+    const auto add_order = [&](const std::vector<Index>& order, Array& sum, auto... place) {
       for (std::size_t step = 0; step < steps.size(); ++step) {
         const std::vector<double> margins =
             step == 0 ? none
             : step + 1 == steps.size()
                 ? all
                 : circuits_.margins(pairs, std::span(order).first(steps[step]));
-        for (std::size_t pair = 0; pair < margins.size(); ++pair) {
-          sum(pairs.block_of(pair), step) += margins[pair];
-        }
+        pairs.add(margins, sum, place..., step);
       }
     };
     const PathSums names(task);
     const std::vector<Index> orders[n_path_order] = {
-        plan.order(), by_size(edges, plan.first_order()),
+        plan.order, by_size(edges, plan.first_order),
         random_edges(edges, task, input_.settings.seed)};
     Array& kept = statistics.sum(names.kept, {n_document_block, n_path_order, steps.size()});
     for (std::size_t order = 0; order < n_path_order; ++order) {
-      add_order(orders[order], [&](std::size_t block, std::size_t step) -> double& {
-        return kept(block, order, step);
-      });
+      add_order(orders[order], kept, order);
     }
     if (!input_.given[task].empty()) {
       add_order(input_.given[task], statistics.sum(names.given, {n_document_block, steps.size()}));

@@ -21,11 +21,8 @@ class NarrowingPass : public TaskPass {
     Array& sum = statistics.sum(PathSums(task).narrowed(number_),
                                 {n_document_block, CircuitSize::n_point(input_.n_edge_left())});
     for (std::size_t i = 0; i < sizes_[task].size(); ++i) {
-      const std::span order(circuits_.plan(task).order());
-      const std::vector<double> margins = circuits_.margins(pairs, order.first(sizes_[task][i]));
-      for (std::size_t pair = 0; pair < margins.size(); ++pair) {
-        sum(pairs.block_of(pair), i) += margins[pair];
-      }
+      const std::span order(circuits_.plan(task).order);
+      pairs.add(circuits_.margins(pairs, order.first(sizes_[task][i])), sum, i);
     }
     return pairs.n_token();
   }

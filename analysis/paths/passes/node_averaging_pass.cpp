@@ -101,8 +101,7 @@ class NodeAveragingPass : public TaskPass {
         }
       }
     });
-    LayerObserver* const observers[] = {&sums};
-    forward_.run(sequences, observers);
+    forward_.run(sequences, {&sums});
     for (Index t = 0; t < sequences.n_column(); ++t) {
       const float* const embedded =
           input_.model.W_E.colptr(static_cast<Index>(sequences.tokens[t]));

@@ -21,6 +21,13 @@ struct SampledPairs {
   std::size_t block_of(std::size_t pair) const {
     return document_block(pair_numbers[pair], n_task_pair);
   }
+  /// Adds a value of each pair to a sum by block, at `place` along its other axes.
+  template <typename... Place>
+  void add(const std::vector<double>& values, Array& sum, Place... place) const {
+    for (std::size_t pair = 0; pair < values.size(); ++pair) {
+      sum(block_of(pair), place...) += values[pair];
+    }
+  }
   /// Tokens of the sampled pairs' sequences.
   std::uint64_t n_token() const;
 };

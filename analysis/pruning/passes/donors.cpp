@@ -61,8 +61,7 @@ void DonorZ::collect(const DonorInput& input, std::span<const Donor> in_order) {
         if (takes(t, donor.document)) z_[filled_[t].size()][view.layer].col(t) = view.z.col(t);
       }
     });
-    LayerObserver* const observers[] = {&copy};
-    forward.run(input.corpus.piece(donor.document, donor.index).tokens, observers);
+    forward.run(input.corpus.piece(donor.document, donor.index).tokens, {&copy});
     for (Index t = 0; t < reach; ++t) {
       if (takes(t, donor.document)) filled_[t].push_back(donor.document);
     }
@@ -114,7 +113,7 @@ double DonorLosses::mean(Index head_index) const {
 void DonorLosses::add_variances(DocumentStatistics& statistics) const {
   Array& sums = statistics.sum("donor_variance", {losses_.n_rows + n_donor_part});
   if (losses_.n_cols < 2) {
-    sums(losses_.n_rows + static_cast<std::size_t>(DonorPart::n_without)) += 1;
+    sums(losses_.n_rows + donor_n_without) += 1;
     return;
   }
   const auto n_donor = static_cast<double>(losses_.n_cols);
@@ -122,7 +121,7 @@ void DonorLosses::add_variances(DocumentStatistics& statistics) const {
   for (Index head_index = 0; head_index < of_heads.size(); ++head_index) {
     sums(head_index) += of_heads(head_index);
   }
-  sums(losses_.n_rows + static_cast<std::size_t>(DonorPart::sum_over_heads)) +=
+  sums(losses_.n_rows + donor_sum_over_heads) +=
       arma::var(arma::vec(arma::sum(losses_, 0).t())) / n_donor;
 }
 

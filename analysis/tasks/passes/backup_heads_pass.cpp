@@ -1,4 +1,3 @@
-#include "headscope/resampling.hpp"
 #include "tasks/passes/first_differences.hpp"
 #include "tasks/passes/tasks_pass.hpp"
 #include "tasks/results.hpp"
@@ -25,8 +24,7 @@ class BackupHeadsPass : public TaskPass {
     std::vector<double> scales;
     const auto direct_effects = [&](const ForwardChange& change) {
       FirstDifferenceEffects direct(model, first);
-      LayerObserver* const observers[] = {&direct};
-      const Matrix& resid_final = forward_.run(sequences, observers, change);
+      const Matrix& resid_final = forward_.run(sequences, {&direct}, change);
       if (scales.empty()) scales = final_scales(model, Matrix(resid_final.cols(first.columns)));
       return direct.divided(scales);
     };

@@ -1,6 +1,5 @@
 #include "headscope/ablation.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/resampling.hpp"
 #include "tasks/passes/first_differences.hpp"
 #include "tasks/passes/tasks_pass.hpp"
 #include "tasks/results.hpp"
@@ -42,8 +41,7 @@ class HeadEffectsPass : public TaskPass {
     const SequenceBatch sequences = sequences_of(task, batch, false);
     const FirstDifferences first = first_differences(attribution_, task, batch);
     FirstDifferenceEffects direct(input_.model, first);
-    LayerObserver* const observers[] = {&direct, &ablation_};
-    const Matrix& resid_final = forward_.run(sequences, observers);
+    const Matrix& resid_final = forward_.run(sequences, {&direct, &ablation_});
     const std::vector<double> scales =
         final_scales(input_.model, Matrix(resid_final.cols(first.columns)));
     const std::vector<TokenLoss> ablated = ablated_losses(batch, sequences);

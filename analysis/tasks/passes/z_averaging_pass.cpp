@@ -24,8 +24,7 @@ class ZAveragingPass : public TaskPass {
         }
       }
     });
-    LayerObserver* const observers[] = {&observer};
-    forward_.run(sequences, observers);
+    forward_.run(sequences, {&observer});
     double& n_token = statistics.sum(names.n_token, {1})(0);
     for (const double count : times) n_token += count;
     return sequences.n_column();
