@@ -27,6 +27,17 @@ fs::path program_path() {
   return failed ? fs::path() : found;
 }
 
+std::string corpus_folder_text(const CorpusFolder& folder) {
+  std::string text = folder.path + ": reads " + first_joined(folder.read, most_listed);
+  if (!folder.ignored.empty()) text += "; ignores " + first_joined(folder.ignored, most_listed);
+  return text;
+}
+
+std::string separated_file_text(const SeparatedFile& file) {
+  return file.path + ": " + std::string(document_separator) + " ends a document " +
+         count_text(file.n_separator, "time") + "; `run --literal-special-tokens` reads it as text";
+}
+
 }  // namespace
 
 std::string default_data_path(const std::string& name) {
@@ -93,20 +104,21 @@ std::string first_token_text(const Tokenizer& tokenizer, bool prepend_bos) {
          ")";
 }
 
-std::string separated_file_text(const SeparatedFile& file) {
-  return file.path + ": " + std::string(document_separator) + " ends a document " +
-         count_text(file.n_separator, "time") + "; `run --literal-special-tokens` reads it as text";
-}
-
-std::string corpus_folder_text(const CorpusFolder& folder) {
-  std::string text = folder.path + ": reads " + first_joined(folder.read, most_listed);
-  if (!folder.ignored.empty()) text += "; ignores " + first_joined(folder.ignored, most_listed);
-  return text;
-}
-
 std::string undivided_file_text(const UndividedFile& file) {
   return file.path + " has no \"# newdoc\": its " + grouped(file.n_sentence) +
          " sentences are one document; `run --document-sentences K` makes documents of K sentences";
+}
+
+std::vector<std::string> corpus_notes(const Corpus& corpus) {
+  std::vector<std::string> notes;
+  for (const CorpusFolder& folder : corpus.folders()) notes.push_back(corpus_folder_text(folder));
+  for (const UndividedFile& file : corpus.undivided_files()) {
+    notes.push_back(undivided_file_text(file));
+  }
+  for (const SeparatedFile& file : corpus.separated_files()) {
+    notes.push_back(separated_file_text(file));
+  }
+  return notes;
 }
 
 }  // namespace headscope

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "headscope/corpus.hpp"
 #include "headscope/model.hpp"
@@ -44,14 +45,11 @@ void check_first_token(const TextOptions& options);
 /// What texts begin with, and who says so: `<s> (from the tokenizer)`.
 std::string first_token_text(const Tokenizer& tokenizer, bool prepend_bos);
 
-/// `stories.txt: <|endoftext|> ends a document 120 times; …`
-std::string separated_file_text(const SeparatedFile& file);
-
-/// Which files of a folder are read and which are ignored, on one line; of many names the first
-/// few.
-std::string corpus_folder_text(const CorpusFolder& folder);
-
 /// `gum.conllu has no "# newdoc": its 1,575 sentences are one document; …`
 std::string undivided_file_text(const UndividedFile& file);
+
+/// One line each: which files of a folder are read and which are ignored, of many names the first
+/// few; undivided_file_text; `stories.txt: <|endoftext|> ends a document 120 times; …`.
+std::vector<std::string> corpus_notes(const Corpus& corpus);
 
 }  // namespace headscope

@@ -122,15 +122,7 @@ void print_corpus(const std::string& path, const TextOptions& reading,
   }
   progress.clear();
   print_heading(path, "corpus");
-  for (const CorpusFolder& folder : corpus.folders()) {
-    print_paragraph(one_line(corpus_folder_text(folder)));
-  }
-  for (const UndividedFile& file : corpus.undivided_files()) {
-    print_paragraph(one_line(undivided_file_text(file)));
-  }
-  for (const SeparatedFile& file : corpus.separated_files()) {
-    print_paragraph(one_line(separated_file_text(file)));
-  }
+  for (const std::string& note : corpus_notes(corpus)) print_paragraph(one_line(note));
   print_line("tokenizer", tokenizer_name);
   print_line("documents", corpus.n_document());
   print_line("pieces", std::to_string(corpus.n_piece()) + ", of at most " +

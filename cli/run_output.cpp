@@ -30,9 +30,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool holds_results(const std::string& path) {
+bool has_file(const std::string& folder, const char* name) {
   std::error_code ignored;
-  return fs::exists(fs::path(path) / "results.h5", ignored);
+  return fs::exists(fs::path(folder) / name, ignored);
 }
 
 std::vector<Figure> figures_of(const Results& results,
@@ -94,36 +94,30 @@ void check_output_folder(const std::string& path) {
 }
 
 void refuse_replacement(const std::string& path) {
-  const auto lacks = [&](const char* name) {
-    std::error_code ignored;
-    return !fs::exists(fs::path(path) / name, ignored);
-  };
   const std::string results = results_file(path);
-  if (holds_results(path) && !is_results_file(results)) {
+  if (!has_file(path, "results.h5")) {
+    for (const char* const name : {"report.html", "report.md"}) {
+      if (!has_file(path, name)) continue;
+      throw DataError((fs::path(path) / name).string(), "",
+                      "has no results.h5 beside it, so no run wrote it; --force replaces the file, "
+                      "or choose another folder");
+    }
+    return;
+  }
+  if (!is_results_file(results)) {
     throw DataError(results, "",
                     "is no results file of this version of Headscope; --force replaces it, or "
                     "choose another folder");
   }
-  if (holds_results(path) && (lacks("report.html") || lacks("report.md"))) {
+  if (!has_file(path, "report.html") || !has_file(path, "report.md")) {
     throw DataError(path, "",
                     "holds results without their report, as of a run that was stopped while it "
                     "drew; `headscope report " +
                         shell_word(path) + "` draws it, --force replaces the results");
   }
-  if (holds_results(path)) {
-    throw DataError(path, "",
-                    "holds the results of a finished run; --force replaces them, or choose another "
-                    "folder");
-  }
-  for (const char* const name : {"report.html", "report.md"}) {
-    const fs::path file = fs::path(path) / name;
-    std::error_code ignored;
-    if (!fs::exists(file, ignored)) continue;
-    throw DataError(
-        file.string(), "",
-        "has no results.h5 beside it, so no run wrote it; --force replaces the file, or "
-        "choose another folder");
-  }
+  throw DataError(path, "",
+                  "holds the results of a finished run; --force replaces them, or choose another "
+                  "folder");
 }
 
 void check_model_output(const std::string& input, const std::string& output) {
@@ -156,7 +150,7 @@ void check_page_output(const std::string& output) {
 
 void announce_output(const OutputOptions& output) {
   if (output.quiet) return;
-  if (holds_results(output.folder)) {
+  if (has_file(output.folder, "results.h5")) {
     std::cerr << Terminal::error().note("the results in " + one_line(output.folder) +
                                         " will be replaced");
   }

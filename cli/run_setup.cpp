@@ -277,16 +277,7 @@ std::vector<std::string> RunSetup::notes() const {
                     std::to_string(*first_token) + ": the vocabulary has " +
                     count_text(tokenizer_->size(), "token"));
   }
-  if (!corpus_) return notes;
-  for (const CorpusFolder& folder : corpus_->folders()) {
-    notes.push_back(corpus_folder_text(folder));
-  }
-  for (const UndividedFile& file : corpus_->undivided_files()) {
-    notes.push_back(undivided_file_text(file));
-  }
-  for (const SeparatedFile& file : corpus_->separated_files()) {
-    notes.push_back(separated_file_text(file));
-  }
+  if (corpus_) std::ranges::move(corpus_notes(*corpus_), std::back_inserter(notes));
   return notes;
 }
 

@@ -68,4 +68,7 @@ std::string shape_text(std::span<const std::size_t> shape);
 /// Throws ShapeError `{what}: expected {expected}, got {got}` unless the two counts are equal.
 void check_count(std::string_view what, std::size_t expected, std::size_t got);
 
+/// Throws ShapeError `{what}: expected below {limit}, got {got}` unless it is.
+void check_below(std::string_view what, std::size_t limit, std::size_t got);
+
 }  // namespace headscope

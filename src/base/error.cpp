@@ -39,4 +39,10 @@ void check_count(std::string_view what, std::size_t expected, std::size_t got) {
                    std::to_string(got));
 }
 
+void check_below(std::string_view what, std::size_t limit, std::size_t got) {
+  if (got < limit) return;
+  throw ShapeError(std::string(what) + ": expected below " + std::to_string(limit) + ", got " +
+                   std::to_string(got));
+}
+
 }  // namespace headscope

@@ -12,9 +12,8 @@ namespace headscope {
 
 /// @throws DataError naming file, item and the index of the first NaN or infinity.
 /// @param shape  of the values, row-major.
-template <typename Real>
-void check_finite(std::span<const Real> values, const Shape& shape, std::string_view file,
-                  std::string_view item) {
+inline void check_finite(std::span<const float> values, const Shape& shape, std::string_view file,
+                         std::string_view item) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
     const char* const text = std::isnan(values[i]) ? "NaN" : values[i] > 0 ? "inf" : "-inf";

@@ -115,11 +115,7 @@ std::vector<TokenLoss> EdgeAblation::losses(HeadAblation& clean, const SequenceB
                                             const Matrix& replacement) {
   Workspace& w = *workspace_;
   const NodeReplacement by(w.graph, w.config, replacement, batch);
-  for (const Index edge : edges) {
-    if (edge < w.graph.n_edge()) continue;
-    throw ShapeError("edge: expected below " + std::to_string(w.graph.n_edge()) + ", got " +
-                     std::to_string(edge));
-  }
+  for (const Index edge : edges) check_below("edge", w.graph.n_edge(), edge);
   clean.clean_loss(batch);
   w.prepared_layer = w.config.n_layer;
   // Edges into one layer share its clean activations.

@@ -73,9 +73,7 @@ void check_batch(const SequenceBatch& batch, const ModelConfig& config) {
   }
   check_count("columns of a batch's sequences", batch.n_column(), n_column);
   for (const SequenceBatch::Prediction& prediction : batch.predictions) {
-    if (prediction.column < n_column) continue;
-    throw ShapeError("column of a prediction: expected below " + std::to_string(n_column) +
-                     ", got " + std::to_string(prediction.column));
+    check_below("column of a prediction", n_column, prediction.column);
   }
 }
 

@@ -17,12 +17,6 @@ Index first_masked_layer(const HeadMask& mask) {
   return mask.n_cols;
 }
 
-void check_below(const char* what, Index limit, Index got) {
-  if (got < limit) return;
-  throw ShapeError(std::string(what) + ": expected below " + std::to_string(limit) + ", got " +
-                   std::to_string(got));
-}
-
 }  // namespace
 
 bool VariantChange::replaces(Index layer, Index head) const {

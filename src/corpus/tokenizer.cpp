@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::string_view end_of_text_entry = "<|endoftext|>";
 
+// In UTF-8 a text has at most three times the bytes of its normal form C, and the other way round
+// (Unicode Standard Annex 15).
+constexpr std::size_t most_change = 3;
+
 std::string sha256_of(const TokenizerFiles& files) {
   Sha256 hash;
   for (const std::string* text :
@@ -130,14 +134,6 @@ std::string Tokenizer::decode(TokenId id) const {
 std::size_t Tokenizer::size() const {
   return data_->bytes.size();
 }
-
-namespace {
-
-// In UTF-8 a text has at most three times the bytes of its normal form C, and the other way round
-// (Unicode Standard Annex 15).
-constexpr std::size_t most_change = 3;
-
-}  // namespace
 
 std::size_t Tokenizer::longest_token() const {
   return data_->longest * (data_->settings.normalizer.composes() ? most_change : 1);

@@ -54,19 +54,13 @@ bool is_clear(const Graph& graph, const Graph::Edge& edge, double rise) {
   });
 }
 
-void check_below(const std::string& what, std::size_t index, std::size_t count) {
-  if (index < count) return;
-  throw ShapeError(what + ": expected below " + std::to_string(count) + ", got " +
-                   std::to_string(index));
-}
-
 void check(const std::string& figure, const Graph& graph) {
   for (const Graph::Node& node : graph.nodes) {
-    check_below(figure + " kind of node", node.kind, graph.node_kinds.size());
+    check_below(figure + " kind of node", graph.node_kinds.size(), node.kind);
   }
   for (const Graph::Edge& edge : graph.edges) {
-    check_below(figure + " kind of edge", edge.kind, graph.edge_kinds.size());
-    check_below(figure + " node of edge", std::max(edge.from, edge.to), graph.nodes.size());
+    check_below(figure + " kind of edge", graph.edge_kinds.size(), edge.kind);
+    check_below(figure + " node of edge", graph.nodes.size(), std::max(edge.from, edge.to));
   }
   if (graph.column_labels.empty() || graph.row_labels.empty()) {
     throw ShapeError(figure + ": expected labels of columns and rows, got none");

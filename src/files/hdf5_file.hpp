@@ -28,9 +28,6 @@ struct DatasetInfo {
 using Attribute = std::variant<std::string, std::int64_t, double, std::vector<std::string>,
                                std::vector<std::int64_t>, std::vector<double>>;
 
-/// Whether NaN and infinity are errors.
-enum class Finite { required, optional };
-
 /// Whether opening a file reads all of it to check its digest, if it has one. HDF5's checksums
 /// alone show damage of numbers and structures, but not of text.
 enum class Digest { checked, ignored };
@@ -41,8 +38,6 @@ class InputFile {
   /// @throws DataError if the file is missing, empty, not HDF5, cut short, or unlike its digest.
   explicit InputFile(const std::string& path, Digest digest = Digest::checked);
   ~InputFile();
-  InputFile(InputFile&&) noexcept;
-  InputFile& operator=(InputFile&&) noexcept;
 
   /// Whether the file begins with HDF5's signature; false if it cannot be read.
   static bool recognises(const std::string& path);
@@ -62,12 +57,12 @@ class InputFile {
   /// Reads float16, float32 or float64 of either byte order and any layout. Before allocating,
   /// checks the size against what the file can hold.
   ///
+  /// @throws DataError on another type, and on unwritten or damaged data.
+  Array read_reals(const std::string& dataset) const;
+  /// The same in float32.
   /// @param out  as many elements as the dataset has.
-  /// @throws DataError on another type, another element count, unwritten or damaged data, and with
-  ///         `Finite::required` on NaN, infinity, or a value beyond the range of `out`.
-  void read(const std::string& dataset, std::span<float> out, Finite finite) const;
-  void read(const std::string& dataset, std::span<double> out, Finite finite) const;
-  Array read_reals(const std::string& dataset, Finite finite = Finite::optional) const;
+  /// @throws DataError also on another element count, NaN, infinity, or a value beyond the range.
+  void read(const std::string& dataset, std::span<float> out) const;
 
   /// Reads any integer type; the shape is in `info`. Unsigned values above INT64_MAX become
   /// INT64_MAX.
@@ -106,8 +101,6 @@ class OutputFile {
   /// @throws DataError if the file cannot be created.
   explicit OutputFile(const std::string& path);
   ~OutputFile();
-  OutputFile(OutputFile&&) noexcept;
-  OutputFile& operator=(OutputFile&&) noexcept;
 
   /// Creates the group and its parents; an existing group is left unchanged.
   void create_group(const std::string& group);

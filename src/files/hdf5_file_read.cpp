@@ -28,7 +28,7 @@ constexpr H5_iter_order_t unsorted = H5_ITER_NATIVE;
 constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
 template <typename Real>
-void read_real(const OpenDataset& open, std::span<Real> out, Finite finite) {
+void read_real(const OpenDataset& open, std::span<Real> out) {
   const Place& place = open.place;
   const std::size_t size = H5Tget_size(open.type);
   if (kind_of(open.type) != Kind::real || (size != 2 && size != 4 && size != 8)) {
@@ -44,9 +44,6 @@ void read_real(const OpenDataset& open, std::span<Real> out, Finite finite) {
   const hid_t memory_type = std::is_same_v<Real, float> ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
   if (H5Dread(open.dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) < 0) {
     throw place.error(reading_failure(open));
-  }
-  if (finite == Finite::required) {
-    check_finite<Real>(out, open.shape, place.file, place.item);
   }
 }
 
@@ -212,8 +209,6 @@ InputFile::InputFile(const std::string& path, Digest digest) : data_(std::make_u
 }
 
 InputFile::~InputFile() = default;
-InputFile::InputFile(InputFile&&) noexcept = default;
-InputFile& InputFile::operator=(InputFile&&) noexcept = default;
 
 const std::string& InputFile::path() const {
   return data_->path;
@@ -251,20 +246,18 @@ void InputFile::check_size(const std::string& dataset) const {
   check_stored(open);
 }
 
-void InputFile::read(const std::string& dataset, std::span<float> out, Finite finite) const {
-  read_real(data_->open(dataset), out, finite);
-}
-
-void InputFile::read(const std::string& dataset, std::span<double> out, Finite finite) const {
-  read_real(data_->open(dataset), out, finite);
-}
-
-Array InputFile::read_reals(const std::string& dataset, Finite finite) const {
+Array InputFile::read_reals(const std::string& dataset) const {
   const OpenDataset open = data_->open(dataset);
   check_stored(open);
   Array array(open.shape);
-  read(dataset, array.values, finite);
+  read_real(open, std::span(array.values));
   return array;
+}
+
+void InputFile::read(const std::string& dataset, std::span<float> out) const {
+  const OpenDataset open = data_->open(dataset);
+  read_real(open, out);
+  check_finite(out, open.shape, open.place.file, open.place.item);
 }
 
 std::vector<std::int64_t> InputFile::read_integers(const std::string& dataset) const {

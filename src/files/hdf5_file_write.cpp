@@ -170,8 +170,6 @@ OutputFile::OutputFile(const std::string& path) : data_(std::make_unique<Data>(p
 }
 
 OutputFile::~OutputFile() = default;
-OutputFile::OutputFile(OutputFile&&) noexcept = default;
-OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
 
 void OutputFile::create_group(const std::string& group) {
   silence();

@@ -185,7 +185,7 @@ void SafetensorsFile::read(const Tensor& tensor, std::span<float> out) const {
     done = read_converted<std::uint16_t>(stream, out, from_bfloat16);
   }
   if (!done) throw DataError(path_, tensor.name, "cannot be read");
-  check_finite<float>(out, tensor.shape, path_, tensor.name);
+  check_finite(out, tensor.shape, path_, tensor.name);
 }
 
 }  // namespace headscope

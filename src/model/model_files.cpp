@@ -30,6 +30,19 @@ std::optional<std::string> lone_file_of_another_program(const std::string& folde
   return found;
 }
 
+/// The name of a model on the Hugging Face hub that a path may be meant to be; empty if none.
+std::string hub_name(const std::string& path) {
+  if (path == "gpt2" || path == "gpt2-medium" || path == "gpt2-large" || path == "gpt2-xl") {
+    return "openai-community/" + path;
+  }
+  if (path == "distilgpt2") return "distilbert/" + path;
+  const std::size_t slash = path.find('/');
+  const bool has_owner = slash != path.npos && slash > 0 && slash + 1 < path.size() &&
+                         path.find('/', slash + 1) == path.npos && !path.starts_with('.') &&
+                         fs::path(path).extension().empty() && !fs::exists(path.substr(0, slash));
+  return has_owner ? path : "";
+}
+
 }  // namespace
 
 std::optional<std::string> model_file_in(const std::string& folder) {
@@ -43,19 +56,6 @@ std::optional<std::string> model_file_in(const std::string& folder) {
     }
   }
   return lone_file_of_another_program(folder);
-}
-
-/// The name of a model on the Hugging Face hub that a path may be meant to be; empty if none.
-std::string hub_name(const std::string& path) {
-  if (path == "gpt2" || path == "gpt2-medium" || path == "gpt2-large" || path == "gpt2-xl") {
-    return "openai-community/" + path;
-  }
-  if (path == "distilgpt2") return "distilbert/" + path;
-  const std::size_t slash = path.find('/');
-  const bool has_owner = slash != path.npos && slash > 0 && slash + 1 < path.size() &&
-                         path.find('/', slash + 1) == path.npos && !path.starts_with('.') &&
-                         fs::path(path).extension().empty() && !fs::exists(path.substr(0, slash));
-  return has_owner ? path : "";
 }
 
 std::string model_file(const std::string& path) {

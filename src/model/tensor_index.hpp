@@ -19,8 +19,6 @@ class TensorIndex {
 
   /// Null if the file lacks it.
   const TensorInfo* find(const TensorSpec& spec, Index layer = 0) const;
-  /// Layers named in the file, from 0 to the last one.
-  Index n_layer() const { return n_layer_; }
   /// Whether any layer has the tensor.
   bool has_any(const TensorSpec& spec) const;
 
@@ -54,7 +52,7 @@ class TensorIndex {
   const TensorSource& source_;
   const Architecture& architecture_;
   std::map<std::pair<const TensorSpec*, Index>, const TensorInfo*> found_;
-  Index n_layer_ = 0;
+  Index n_layer_ = 0;    // named in the file, from 0 to the last one
   bool linear_ = false;  // weights of nn.Linear in a file of GPT-2's kind
 };
 

@@ -87,7 +87,7 @@ class Hdf5Source : public TensorSource {
 
   void check_size(const TensorInfo& tensor) const override { file_.check_size(tensor.name); }
   void read(const TensorInfo& tensor, std::span<float> out) const override {
-    file_.read(tensor.name, out, hdf5::Finite::required);
+    file_.read(tensor.name, out);
   }
 
  private:

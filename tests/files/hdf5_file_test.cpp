@@ -73,7 +73,7 @@ TEST_F(Hdf5File, ReadsBackWhatItWrote) {
   EXPECT_EQ(reals.shape, (Shape{2, 3}));
   EXPECT_THAT(reals.values, ElementsAre(1, 2, 3, 4, 5, -0.1));
   std::vector<float> floats(2);
-  in.read("a/floats", floats, Finite::required);
+  in.read("a/floats", floats);
   EXPECT_THAT(floats, ElementsAre(0.1F, -3.F));
   EXPECT_THAT(in.read_integers("whole"), ElementsAre(-7));
   EXPECT_THAT(in.read_integers("bytes"), ElementsAre(0, 1, 255));
@@ -219,15 +219,14 @@ TEST_F(Hdf5File, RequestsThatDoNotFitAreNamed) {
 
   const InputFile in(path_);
   std::vector<float> two(2), three(3), four(4);
-  EXPECT_EQ(message_of([&] { in.read("none", two, Finite::required); }),
-            path_ + ":none: no such dataset");
-  EXPECT_EQ(message_of([&] { in.read("real", three, Finite::required); }),
+  EXPECT_EQ(message_of([&] { in.read("none", two); }), path_ + ":none: no such dataset");
+  EXPECT_EQ(message_of([&] { in.read("real", three); }),
             path_ + ":real: expected 3 elements, got 2");
-  EXPECT_EQ(message_of([&] { in.read("real", two, Finite::required); }),
+  EXPECT_EQ(message_of([&] { in.read("real", two); }),
             path_ + ":real: expected finite numbers, got NaN at [1]");
-  EXPECT_EQ(message_of([&] { in.read("large", four, Finite::required); }),
+  EXPECT_EQ(message_of([&] { in.read("large", four); }),
             path_ + ":large: expected finite numbers, got inf at [1, 1]");
-  EXPECT_EQ(message_of([&] { in.read("whole", two, Finite::required); }),
+  EXPECT_EQ(message_of([&] { in.read("whole", two); }),
             path_ + ":whole: expected type float16, float32 or float64, got int64");
   EXPECT_EQ(message_of([&] { in.read_integers("real"); }),
             path_ + ":real: expected whole numbers, got float64");

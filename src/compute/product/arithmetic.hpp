@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "base/cache_line.hpp"
@@ -59,6 +61,20 @@ class Arithmetic {
  protected:
   /// `n` rounded up to a multiple of `of`.
   static Index rounded_up(Index n, Index of) { return (n + of - 1) / of * of; }
+
+  /// Fills a block of Y that is not whole.
+  /// @param fill  fills a whole block, `block` numbers a column, which holds that of Y if `add`.
+  template <typename Fill>
+  static void fill_part(blas::View Y, bool add, const Fill& fill) {
+    alignas(cache_line) std::array<float, block * block> whole_block{};
+    for (Index c = 0; c < Y.n_col && add; ++c) {
+      std::copy_n(Y.column(c), Y.n_row, whole_block.data() + c * block);
+    }
+    fill(whole_block.data());
+    for (Index c = 0; c < Y.n_col; ++c) {
+      std::copy_n(whole_block.data() + c * block, Y.n_row, Y.column(c));
+    }
+  }
 
  private:
   virtual std::size_t word_count(Index n_in, Index count) const = 0;

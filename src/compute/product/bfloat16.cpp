@@ -155,19 +155,6 @@ class TileRegisters {
   [[maybe_unused]] bool used_;
 };
 
-// A block of Y that is not whole.
-void multiply_edge(Kernel kernel, const Number* x, const Number* w, Index n_step, blas::View Y,
-                   bool add) {
-  alignas(cache_line) std::array<float, Arithmetic::block * Arithmetic::block> full_block{};
-  for (Index c = 0; c < Y.n_col && add; ++c) {
-    std::copy_n(Y.column(c), Y.n_row, full_block.data() + c * Arithmetic::block);
-  }
-  kernel(x, w, n_step, full_block.data(), Arithmetic::block, add);
-  for (Index c = 0; c < Y.n_col; ++c) {
-    std::copy_n(full_block.data() + c * Arithmetic::block, Y.n_row, Y.column(c));
-  }
-}
-
 }  // namespace
 }  // namespace bfloat16
 
@@ -257,7 +244,7 @@ void Bfloat16Sums::multiply(OperandRange X, OperandRange W, Index n_in, blas::Vi
       if (n_row == block && n_col == block) {
         kernel(x, w, n_step, y.data, y.stride, add);
       } else {
-        bfloat16::multiply_edge(kernel, x, w, n_step, y, add);
+        fill_part(y, add, [&](float* whole) { kernel(x, w, n_step, whole, block, add); });
       }
     }
   }

@@ -232,16 +232,11 @@ void Int16Products::multiply(OperandRange X, OperandRange W, Index n_in, blas::V
     }
     for (Index column = 0; column < Y.n_col; column += block) {
       const Index n_column = std::min(block, Y.n_col - column);
-      alignas(cache_line) std::array<float, block * block> whole_block{};
-      for (Index c = 0; c < n_column && add; ++c) {
-        std::copy_n(Y.column(column + c) + output, n_row, whole_block.data() + c * block);
-      }
-      for (Index in = 0; in < n_in; in += group) {
-        multiply_group(column, n_column, output, in, whole_block.data(), block);
-      }
-      for (Index c = 0; c < n_column; ++c) {
-        std::copy_n(whole_block.data() + c * block, n_row, Y.column(column + c) + output);
-      }
+      fill_part(Y.rows(output, n_row).cols(column, n_column), add, [&](float* whole) {
+        for (Index in = 0; in < n_in; in += group) {
+          multiply_group(column, n_column, output, in, whole, block);
+        }
+      });
     }
   }
 }
