@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "base/unicode_pattern.hpp"
 #include "base/utf8.hpp"
 #include "corpus/byte_alphabet.hpp"
@@ -10,11 +11,9 @@
 namespace headscope {
 namespace {
 
-/// The text without anything in place of its space marks.
+/// The text with spaces in place of its space marks.
 std::string with_spaces(std::string text, const std::string& mark) {
-  for (std::size_t i = text.find(mark); !mark.empty() && i != text.npos; i = text.find(mark, i)) {
-    text.replace(i, mark.size(), " ");
-  }
+  if (!mark.empty()) replace_all(text, mark, " ");
   return text;
 }
 

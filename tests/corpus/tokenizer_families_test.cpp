@@ -251,6 +251,15 @@ std::string refusal(const std::string& family, const std::function<void(json&)>&
   return text.starts_with(path) ? text.substr(path.size()) : text;
 }
 
+TEST(TokenizerFamilies, ASpaceMayStandForASpace) {
+  EXPECT_EQ(refusal("llama2",
+                    [](json& j) {
+                      j["normalizer"] = {
+                          {"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", " "}};
+                    }),
+            "no error");
+}
+
 TEST(TokenizerFamilies, WhatIsNotSupportedIsRefusedByName) {
   EXPECT_EQ(refusal("llama3",
                     [](json& j) {
