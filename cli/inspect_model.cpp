@@ -81,9 +81,8 @@ void print_shape(const ModelDescription& model, const std::string& path) {
   print_line("tokenizer", tokenizer.text);
   print_line("parameters in the file", model.n_stored);
   if (model.missing.empty()) {
-    print_line("holds",
-               std::string("a complete model: every analysis can run") +
-                   (tokenizer.is_readable ? "" : "; to read text it needs --tokenizer"));
+    print_line("holds", std::string("a complete model: every analysis can run") +
+                            (tokenizer.is_readable ? "" : "; to read text it needs --tokenizer"));
     return;
   }
   print_line("holds", "attention weights only: analyses of weights can run, those of text cannot");

@@ -62,7 +62,8 @@ void add_force(OptionTable& option, bool& field) {
 }
 
 void add_quiet(OptionTable& option, bool& field) {
-  option(field, {"quiet,q", "", "show no progress and no notes, and print no path", "", OptionScope::process});
+  option(field, {"quiet,q", "", "show no progress and no notes, and print no path", "",
+                 OptionScope::process});
 }
 
 }  // namespace headscope

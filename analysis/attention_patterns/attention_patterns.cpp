@@ -4,6 +4,7 @@
 
 #include "base/number_text.hpp"
 #include "base/utf8.hpp"
+#include "heads_left.hpp"
 #include "headscope/figure.hpp"
 
 namespace headscope {
@@ -29,8 +30,8 @@ const VariableTable variables{
      "Attention times ||W_O v||, the norm of what the head writes for the key, without b_O,{which}",
      "Kobayashi et al. 2020"},
     {"rollout", "layer query key", "probability",
-     "Attention rollout up to and including the layer; each layer adds 0.5 mean over heads + 0.5 "
-     "identity,{which}",
+     "Attention rollout up to and including the layer; each layer adds 0.5 mean over heads, "
+     "removed heads left out, + 0.5 identity (a layer without heads: the identity),{which}",
      "Abnar & Zuidema 2020"},
     Declaration::count(
         "n_token_kept", "document",
@@ -122,7 +123,7 @@ class AttentionPatterns : public CorpusAnalysis {
         }
       }
     }
-    extend_rollout(rollout, view.pattern);
+    extend_rollout(rollout, view.pattern, heads_left_in(config, view.layer));
     rollouts.set(rollout.t(), view.layer);
   }
 
@@ -186,15 +187,16 @@ std::vector<double> contribution_norms(const Matrix& values, const Matrix& W_O) 
   return norms;
 }
 
-void extend_rollout(arma::mat& rollout, const Cube& pattern) {
+void extend_rollout(arma::mat& rollout, const Cube& pattern, const std::vector<Index>& heads) {
+  if (heads.empty()) return;
   const Index n = rollout.n_rows;
   arma::mat step(n, n, arma::fill::zeros);
-  for (Index head = 0; head < pattern.n_slices; ++head) {
+  for (const Index head : heads) {
     for (Index query = 0; query < n; ++query) {
       for (Index key = 0; key <= query; ++key) step(key, query) += pattern(key, query, head);
     }
   }
-  step *= 0.5 / static_cast<double>(pattern.n_slices);
+  step *= 0.5 / static_cast<double>(heads.size());
   step.diag() += 0.5;
   rollout = rollout * step;
 }

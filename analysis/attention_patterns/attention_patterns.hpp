@@ -30,11 +30,13 @@ struct AttentionPatternsOptions {
 /// Source: Kobayashi et al. 2020.
 std::vector<double> contribution_norms(const Matrix& values, const Matrix& W_O);
 
-/// One step of attention rollout: R <- R (0.5 mean_h A + 0.5 I), key x query.
+/// One step of attention rollout: R <- R (0.5 mean_h A + 0.5 I), key x query; R is kept where the
+/// layer has no head.
 /// @param rollout  key x query; the identity before the first layer.
 /// @param pattern  key x query x head.
+/// @param heads    those of the mean.
 /// Source: Abnar & Zuidema 2020.
-void extend_rollout(arma::mat& rollout, const Cube& pattern);
+void extend_rollout(arma::mat& rollout, const Cube& pattern, const std::vector<Index>& heads);
 
 /// Figures from the results alone: a head of each type, where another analysis told types.
 std::vector<Figure> attention_patterns_figures(const Results& results);

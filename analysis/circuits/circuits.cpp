@@ -52,7 +52,7 @@ const VariableTable variables{
     {"subspace_overlap", "projection layer head_i head_j", "1",
      "Mean squared cosine of the principal angles between the column spaces of two heads (for o "
      "the row spaces) in the residual stream, |U_i' U_j|^2 / d_head (the smaller rank where a head "
-     "has less); chance is d_head / d_model{folding}",
+     "has less); chance is d_head / d_model, with lesser ranks the larger rank / d_model{folding}",
      bjorck_1973},
     {"principal_angle_min", "projection layer head_i head_j", "degrees",
      "Smallest principal angle between the subspaces of two heads{folding}", bjorck_1973},
@@ -95,13 +95,15 @@ const VariableTable variables{
 
 /// All results of the analysis, filled layer by layer.
 struct Circuits {
-  Array ov_copying, ov_copying_full, overlap, angle_min, rank, rank_joint, share, sink, composition;
+  Array ov_copying, ov_copying_full, overlap, angle_min, subspace_rank, rank, rank_joint, share,
+      sink, composition;
 
   Circuits(std::size_t n_layer, std::size_t n_head)
       : ov_copying({n_layer, n_head}),
         ov_copying_full({n_layer, n_head}),
         overlap({all_projections.size(), n_layer, n_head, n_head}),
         angle_min({all_projections.size(), n_layer, n_head, n_head}),
+        subspace_rank({all_projections.size(), n_layer, n_head}),
         rank({n_layer, n_head}),
         rank_joint({n_layer}),
         share({n_layer, n_head, n_position_offset}),
@@ -124,7 +126,11 @@ void measure_layer(const Model& model, std::size_t layer, const CircuitWeights& 
                    Circuits& circuits) {
   const std::size_t n_head = weights.n_head;
   for (const Projection projection : all_projections) {
-    SubspaceAngles angles = subspace_angles(head_subspaces(weights.of(projection), weights.n_head));
+    const HeadSubspaces subspaces = head_subspaces(weights.of(projection), weights.n_head);
+    SubspaceAngles angles = subspace_angles(subspaces);
+    for (Index h = 0; h < n_head; ++h) {
+      circuits.subspace_rank(projection, layer, h) = static_cast<double>(subspaces.rank[h]);
+    }
     if (projection == Projection::k || projection == Projection::v) {
       leave_out_shared(model.config, angles);
     }
@@ -302,7 +308,7 @@ class CircuitsAnalysis : public Analysis {
       add_full_copying(circuits.ov_copying_full, model_.config, fold, group);
     add_measures(circuits, model_, fold, group);
     add_nulls(model_.config, settings_, group);
-    group.claims = circuit_claims(group, settings_);
+    group.claims = circuit_claims(group, circuits.subspace_rank, model_.config, settings_);
     group.summary = circuit_summary(group, induction_heads());
     return {std::move(group)};
   }

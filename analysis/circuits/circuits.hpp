@@ -26,7 +26,9 @@ RegisteredAnalysis circuits_analysis();
 std::vector<Figure> circuits_figures(const Results& results);
 
 /// Claim 5 on this model, one part per projection, from the finished group `circuits`.
-std::vector<Claim> circuit_claims(const ResultsGroup& group, const AnalysisSettings& settings);
+/// @param subspace_rank  projection x layer x head: ranks of the projections.
+std::vector<Claim> circuit_claims(const ResultsGroup& group, const Array& subspace_rank,
+                                  const ModelConfig& config, const AnalysisSettings& settings);
 
 /// Sentences about this model's circuits.
 /// @param induction  heads that are induction heads.

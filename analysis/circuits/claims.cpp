@@ -6,6 +6,7 @@
 #include "circuits/circuits.hpp"
 #include "circuits/weights.hpp"
 #include "document_estimates.hpp"
+#include "heads_left.hpp"
 
 namespace headscope {
 namespace {
@@ -13,17 +14,75 @@ namespace {
 /// Overlap counts as above chance when it exceeds chance by more than this share.
 constexpr double margin = 0.1;
 
-/// Overlap of every two heads of a layer, divided by chance.
-std::vector<double> ratios_in_layer(const Array& overlap, std::size_t projection, std::size_t layer,
-                                    double chance) {
-  std::vector<double> ratios;
-  for (std::size_t j = 1; j < overlap.shape[3]; ++j) {
-    for (std::size_t i = 0; i < j; ++i) {
-      const double value = overlap(projection, layer, i, j);
-      if (std::isfinite(value)) ratios.push_back(value / chance);
+bool is_shared(const ModelConfig& config, std::size_t projection) {
+  const Projection of = all_projections[projection];
+  return config.n_group() != config.n_head && (of == Projection::k || of == Projection::v);
+}
+
+std::string matrix_name(std::size_t projection) {
+  return "W_" + std::string(1, "QKVO"[projection]);
+}
+
+/// The heads left of a layer; of those that share keys and values, the first.
+std::vector<Index> compared_heads(const ModelConfig& config, std::size_t projection,
+                                  std::size_t layer) {
+  std::vector<Index> heads = heads_left_in(config, layer);
+  if (!is_shared(config, projection)) return heads;
+  const auto of_group = [&](Index head) { return config.group(head); };
+  const auto later = std::ranges::unique(heads, {}, of_group);
+  heads.erase(later.begin(), later.end());
+  return heads;
+}
+
+/// Pairs of heads of a layer.
+struct LayerPairs {
+  std::vector<double> ratios;  ///< overlap divided by chance, of projections of full rank
+  std::size_t n_lesser = 0;    ///< pairs left out: a rank is below d_head, and none is 0
+};
+
+LayerPairs pairs_in_layer(const ResultsGroup& group, const Array& rank, const ModelConfig& config,
+                          std::size_t projection, std::size_t layer) {
+  const Array& overlap = group.values("subspace_overlap");
+  const double chance = group.scalar("subspace_overlap_null_mean");
+  const auto full = static_cast<double>(config.d_head());
+  const std::vector<Index> heads = compared_heads(config, projection, layer);
+  LayerPairs pairs;
+  for (std::size_t b = 1; b < heads.size(); ++b) {
+    for (std::size_t a = 0; a < b; ++a) {
+      const double value = overlap(projection, layer, heads[a], heads[b]);
+      if (!std::isfinite(value)) continue;
+      if (std::min(rank(projection, layer, heads[a]), rank(projection, layer, heads[b])) < full) {
+        ++pairs.n_lesser;
+      } else {
+        pairs.ratios.push_back(value / chance);
+      }
     }
   }
-  return ratios;
+  return pairs;
+}
+
+/// Why no two heads are compared.
+std::string nothing_to_compare_text(const ModelConfig& config, std::size_t projection,
+                                    std::size_t n_lesser) {
+  std::size_t most_left = 0, most_compared = 0;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    most_left = std::max(most_left, heads_left_in(config, layer).size());
+    most_compared = std::max(most_compared, compared_heads(config, projection, layer).size());
+  }
+  if (most_left < 2) return "The layers have no two heads to compare.";
+  if (most_compared < 2) {
+    return "The heads of a layer share one " + matrix_name(projection) + ".";
+  }
+  return n_lesser > 0 ? "No two heads of a layer have projections of full rank."
+                      : "No two heads of a layer have a projection that is not zero.";
+}
+
+/// `; 3 more have less than full rank and are left out`.
+std::string lesser_rank_text(std::size_t n_lesser) {
+  if (n_lesser == 0) return "";
+  return "; " + std::to_string(n_lesser) +
+         (n_lesser == 1 ? " more has less than full rank and is left out"
+                        : " more have less than full rank and are left out");
 }
 
 double mean(const std::vector<double>& values) {
@@ -42,29 +101,31 @@ Estimate mean_over_layers(const std::vector<double>& layer_means,
       .front();
 }
 
-Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings,
+Claim subspace_claim(const ResultsGroup& group, const Array& subspace_rank,
+                     const ModelConfig& config, const AnalysisSettings& settings,
                      std::size_t projection) {
   Claim claim;
   claim.number = 5;
   claim.source = "Li et al. 2018; Cordonnier et al. 2020";
-  claim.statement = "Heads' subspaces are orthogonal, or overlap no more than chance: W_" +
-                    std::string(1, "QKVO"[projection]) + ".";
+  claim.statement = "Heads' subspaces are orthogonal, or overlap no more than chance: " +
+                    matrix_name(projection) + ".";
   claim.effect_name =
       "mean overlap of two heads of a layer relative to chance (0: orthogonal, 1: chance); 95 % "
       "interval by layer";
 
-  const Array& overlap = group.values("subspace_overlap");
   const double chance = group.scalar("subspace_overlap_null_mean");
   const double deviation = group.scalar("subspace_overlap_null_std");
   std::vector<double> ratios, layer_means;
-  for (std::size_t layer = 0; layer < overlap.shape[1]; ++layer) {
-    const std::vector<double> in_layer = ratios_in_layer(overlap, projection, layer, chance);
-    if (in_layer.empty()) continue;
-    layer_means.push_back(mean(in_layer));
-    ratios.insert(ratios.end(), in_layer.begin(), in_layer.end());
+  std::size_t n_lesser = 0;
+  for (std::size_t layer = 0; layer < config.n_layer; ++layer) {
+    const LayerPairs pairs = pairs_in_layer(group, subspace_rank, config, projection, layer);
+    n_lesser += pairs.n_lesser;
+    if (pairs.ratios.empty()) continue;
+    layer_means.push_back(mean(pairs.ratios));
+    ratios.insert(ratios.end(), pairs.ratios.begin(), pairs.ratios.end());
   }
   if (ratios.empty() || !std::isfinite(deviation)) {
-    claim.evidence = ratios.empty() ? "The layers have no two heads to compare."
+    claim.evidence = ratios.empty() ? nothing_to_compare_text(config, projection, n_lesser)
                                     : "Without random draws there is no chance to compare with.";
     return claim;
   }
@@ -79,8 +140,10 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
   claim.verdict = verdict_of(claim.effect, Side::at_most, limit);
   claim.evidence =
       "The mean over layers of the mean overlap of two heads (" + std::to_string(ratios.size()) +
-      " pairs in all) is " + decimals(claim.effect.value * chance, 3) + " against " +
-      decimals(chance, 3) + " for random subspaces. 95 % of the pairs lie between " +
+      " pairs in all" +
+      (is_shared(config, projection) ? " that share no " + matrix_name(projection) : "") +
+      lesser_rank_text(n_lesser) + ") is " + decimals(claim.effect.value * chance, 3) +
+      " against " + decimals(chance, 3) + " for random subspaces. 95 % of the pairs lie between " +
       decimals(spread.low, 2) + " and " + decimals(spread.high, 2) + " times chance; " +
       percent(static_cast<double>(above) / n_pair) +
       " lie more than 3 standard deviations of random pairs above chance. The claim holds when the "
@@ -93,10 +156,11 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
 
 }  // namespace
 
-std::vector<Claim> circuit_claims(const ResultsGroup& group, const AnalysisSettings& settings) {
+std::vector<Claim> circuit_claims(const ResultsGroup& group, const Array& subspace_rank,
+                                  const ModelConfig& config, const AnalysisSettings& settings) {
   std::vector<Claim> claims;
   for (std::size_t projection = 0; projection < all_projections.size(); ++projection) {
-    claims.push_back(subspace_claim(group, settings, projection));
+    claims.push_back(subspace_claim(group, subspace_rank, config, settings, projection));
   }
   return claims;
 }

@@ -5,6 +5,7 @@
 #include "circuits/circuits.hpp"
 #include "head_figures.hpp"
 #include "headscope/figure.hpp"
+#include "headscope/head_types.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -155,8 +156,11 @@ Figure overlap_figure(const ResultsGroup& group) {
                            .y_title = "overlap (mean squared cosine)"}};
 }
 
-Figure position_figure(const ResultsGroup& group) {
+Figure position_figure(const Results& results) {
+  const ResultsGroup& group = results.group("circuits");
   const Array& share = group.values("position_only_share");
+  const auto of_heads = [&](const Array& values) { return without_removed_heads(results, values); };
+  const Array& sink = group.values("position_only_sink");
   return {
       .name = "position_only",
       .group = group.name,
@@ -167,12 +171,18 @@ Figure position_figure(const ResultsGroup& group) {
           "so their panels show only what their weights would do with positions.",
       .source = headscope_definition,
       .content = head_probabilities("attention (probability)",
-                                    {{"same token", share.at_last(0)},
-                                     {"previous token", share.at_last(1)},
-                                     {"position 0", group.values("position_only_sink")}})};
+                                    {{"same token", of_heads(share.at_last(0))},
+                                     {"previous token", of_heads(share.at_last(1))},
+                                     {"position 0", of_heads(sink)}})};
 }
 
-Figure offsets_figure(const ResultsGroup& group) {
+Figure offsets_figure(const Results& results) {
+  const ResultsGroup& group = results.group("circuits");
+  Array share = group.values("position_only_share");
+  const std::vector<bool> removed = removed_heads(results, {share.shape[0], share.shape[1]});
+  for (std::size_t i = 0; i < share.size(); ++i) {
+    if (removed[i / share.shape[2]]) share.values[i] = std::nan("");
+  }
   return {.name = "position_only_offsets",
           .group = group.name,
           .title = "Layer 0: attention to the last tokens from positions alone",
@@ -180,12 +190,11 @@ Figure offsets_figure(const ResultsGroup& group) {
               "Mean attention of positions from 2 on to the key at each offset when layer 0 reads "
               "the position embeddings alone.",
           .source = headscope_definition,
-          .content =
-              Heatmap{.panels = {{"layer 0 (exact)", group.values("position_only_share").part(0)}},
-                      .row_title = "head",
-                      .column_title = "offset (tokens back)",
-                      .value_title = "attention (probability)",
-                      .low = 0}};
+          .content = Heatmap{.panels = {{"layer 0 (exact)", share.part(0)}},
+                             .row_title = "head",
+                             .column_title = "offset (tokens back)",
+                             .value_title = "attention (probability)",
+                             .low = 0}};
 }
 
 }  // namespace
@@ -204,8 +213,8 @@ std::vector<Figure> circuits_figures(const Results& results) {
     figures.push_back(overlap_figure(group));
   }
   if (group.has("position_only_share")) {
-    figures.push_back(position_figure(group));
-    figures.push_back(offsets_figure(group));
+    figures.push_back(position_figure(results));
+    figures.push_back(offsets_figure(results));
   }
   return figures;
 }

@@ -83,11 +83,14 @@ class CompositionExcess {
 };
 
 /// The pairs furthest above random matrices.
-std::string composition_text(const CompositionExcess& excess) {
+std::string composition_text(const ResultsGroup& group, const CompositionExcess& excess) {
   constexpr std::size_t n_named = 3;
   std::vector<std::size_t> order = ranking(excess.scores().values);
-  if (order.empty())
-    return " There are no heads of two layers, or no random draws, to judge composition by.";
+  if (order.empty()) {
+    return finite_values(group.values("ov_copying").values).empty()
+               ? " Composition has no value: no head has a value circuit."
+               : " There are no heads of two layers, or no random draws, to judge composition by.";
+  }
   std::erase_if(order, [&](std::size_t index) { return excess.scores().values[index] <= 0; });
   if (order.empty()) return " No composition lies above random.";
   return " Composition furthest above random: " +
@@ -239,7 +242,7 @@ Description description(const Results& results) {
 std::string circuit_summary(const ResultsGroup& group, const std::vector<std::size_t>& induction) {
   const CompositionExcess excess(group);
   return copying_text(group) + full_copying_text(group) + rank_text(group) +
-         composition_text(excess) + induction_text(excess, induction) + position_text(group);
+         composition_text(group, excess) + induction_text(excess, induction) + position_text(group);
 }
 
 Presentation circuits_presentation() {

@@ -20,12 +20,16 @@ bool has_values(const ResultsGroup& group, const std::string& variable) {
                                                     [](double v) { return !std::isnan(v); });
 }
 
+/// The values by layer and head; removed heads, whose attention is even, have none.
+Array values_of_heads(const Results& results, const char* variable) {
+  return without_removed_heads(results, results.group("classification").values(variable));
+}
+
 /// One point per head, and the layer's mean as a line.
 /// @param set  of points in the figure: its colour, and its place beside the layer.
-std::vector<Series> by_layer(const Results& results, const std::string& variable,
-                             const std::string& label, std::size_t set = 0) {
-  const Array values =
-      without_removed_heads(results, results.group("classification").values(variable));
+std::vector<Series> by_layer(const Results& results, const char* variable, const std::string& label,
+                             std::size_t set = 0) {
+  const Array values = values_of_heads(results, variable);
   Series points = Series::points(label + ", one point a head", values);
   points.shift = set == 0 ? -0.08 : 0.08;
   std::vector<double> means;
@@ -249,7 +253,8 @@ Figure sink_figure(const Results& results) {
       .content = std::move(chart)};
 }
 
-Figure dependency_alignment_figure(const ResultsGroup& group) {
+Figure dependency_alignment_figure(const Results& results) {
+  const ResultsGroup& group = results.group("classification");
   return {
       .name = "vig2019_dependency_alignment",
       .group = group.name,
@@ -259,10 +264,12 @@ Figure dependency_alignment_figure(const ResultsGroup& group) {
           "arc, whichever end attends. A head that spreads evenly over the earlier words has " +
           number_text(group.scalar("dependency_alignment_baseline"), 3) + ".",
       .source = "Vig & Belinkov 2019, figure 6",
-      .content = head_map("share of attention", {{"", group.values("dependency_alignment")}}, 0)};
+      .content = head_map("share of attention",
+                          {{"", values_of_heads(results, "dependency_alignment")}}, 0)};
 }
 
-Figure distance_figure(const ResultsGroup& group) {
+Figure distance_figure(const Results& results) {
+  const ResultsGroup& group = results.group("classification");
   return {.name = "vig2019_distance",
           .group = group.name,
           .title = "How far back heads look",
@@ -271,22 +278,23 @@ Figure distance_figure(const ResultsGroup& group) {
               "attends to the sink equally at all queries, and evenly to all other keys, has " +
               number_text(group.scalar("distance_uniform"), 3) + " on these documents.",
           .source = "Vig & Belinkov 2019, figure 8",
-          .content = head_map("distance, tokens", {{"", group.values("distance")}}, 0)};
+          .content = head_map("distance, tokens", {{"", values_of_heads(results, "distance")}}, 0)};
 }
 
-Figure induction_figure(const ResultsGroup& group) {
+Figure induction_figure(const Results& results) {
   return {.name = "olsson2022_induction",
-          .group = group.name,
+          .group = "classification",
           .title = "Previous-token, duplicate-token and induction heads",
           .caption =
               "Previous token: mean attention to the token before. Duplicate token: mean attention "
               "to earlier copies of the token. Induction: on repeated random sequences, mean "
               "attention to the token after the query token's first occurrence. Probability.",
           .source = "Olsson et al. 2022; TransformerLens",
-          .content = head_probabilities("attention, probability",
-                                        {{"previous token", group.values("previous_token")},
-                                         {"duplicate token", group.values("duplicate_token")},
-                                         {"induction", group.values("induction")}})};
+          .content =
+              head_probabilities("attention, probability",
+                                 {{"previous token", values_of_heads(results, "previous_token")},
+                                  {"duplicate token", values_of_heads(results, "duplicate_token")},
+                                  {"induction", values_of_heads(results, "induction")}})};
 }
 
 Figure induction_stripe_figure(const ResultsGroup& group) {
@@ -327,10 +335,10 @@ std::vector<Figure> classification_figures(const Results& results) {
   figures.push_back(entropy_figure(results));
   figures.push_back(sink_figure(results));
   if (has_values(group, "dependency_alignment")) {
-    figures.push_back(dependency_alignment_figure(group));
+    figures.push_back(dependency_alignment_figure(results));
   }
-  figures.push_back(distance_figure(group));
-  figures.push_back(induction_figure(group));
+  figures.push_back(distance_figure(results));
+  figures.push_back(induction_figure(results));
   if (group.has("induction_pattern")) figures.push_back(induction_stripe_figure(group));
   return figures;
 }

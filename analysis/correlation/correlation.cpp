@@ -60,7 +60,7 @@ class Correlation : public CorpusAnalysis {
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
     ResultsGroup group = correlation_results(statistics, model_.config, settings_);
     if (!untrained_.empty() && !untrained_.front().empty()) {
-      add_control_comparison(statistics, untrained_, settings_, group);
+      add_control_comparison(statistics, untrained_, model_.config, settings_, group);
     }
     return {std::move(group)};
   }

@@ -96,7 +96,8 @@ Figure disagreement(const ResultsGroup& group) {
           .title = "Disagreement of heads",
           .caption =
               "Minus the mean over pairs of heads of the cosine of their values (subspace), the "
-              "overlap of their attention (position), and the cosine of their outputs (output). "
+              "overlap of their attention (position), and the cosine of their outputs (output). A "
+              "head is paired also with itself: H unrelated heads have -1/H, one head has -1. "
               "Higher is more different; -1 is identical heads.",
           .source = "Li et al. 2018",
           .content = Chart{.panels = {panel}, .x_title = "layer", .y_title = "disagreement"}};
@@ -109,6 +110,7 @@ double stress(const ResultsGroup& group) {
   double error = 0, total = 0;
   for (std::size_t i = 0; i < mds.shape[0]; ++i) {
     for (std::size_t j = 0; j < i; ++j) {
+      if (std::isnan(distance(i, j))) continue;  // a removed head
       const double drawn = std::hypot(mds(i, 0) - mds(j, 0), mds(i, 1) - mds(j, 1));
       error += (drawn - distance(i, j)) * (drawn - distance(i, j));
       total += distance(i, j) * distance(i, j);

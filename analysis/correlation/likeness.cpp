@@ -1,6 +1,7 @@
 #include "correlation/likeness.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "correlation/results.hpp"
@@ -19,9 +20,11 @@ std::vector<double> likeness_values(const BlockProducts& blocks, const Bootstrap
     const Array total = total_products(blocks[space], weights);
     for (Index layer = 0; layer < total.shape[0]; ++layer) {
       const arma::mat products = total.matrix(layer);
-      values.push_back(mean_abs_off_diagonal(cosines(products)));
+      const double cosine = mean_abs_off_diagonal(cosines(products));
+      values.push_back(cosine);
+      if (space != residual_space || std::isnan(cosine)) continue;  // a layer without two heads
       const arma::mat sizes = arma::abs(products);
-      if (space == residual_space) overlap.push_back(1 - arma::trace(sizes) / arma::accu(sizes));
+      overlap.push_back(1 - arma::trace(sizes) / arma::accu(sizes));
     }
   }
   values.push_back(mean_of_numbers(overlap));

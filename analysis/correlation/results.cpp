@@ -6,6 +6,7 @@
 #include "base/number_text.hpp"
 #include "correlation/likeness.hpp"
 #include "correlation/sums.hpp"
+#include "heads_left.hpp"
 #include "headscope/error.hpp"
 #include "headscope/random.hpp"
 #include "report_text.hpp"
@@ -43,8 +44,8 @@ const VariableTable correlation_variables{
      "opposes the sum"},
     {"output_overlap", "", "1",
      "sum of |inner product| over pairs of different heads, divided by the same sum over all "
-     "pairs, each head with itself included; outputs in residual space; mean over layers. Before "
-     "W_O this share is 0: heads have separate dimensions there",
+     "pairs, each head with itself included; outputs in residual space; mean over layers with two "
+     "heads. Before W_O this share is 0: heads have separate dimensions there",
      headscope_definition, by_documents},
     {"output_overlap_difference", "", "1",
      "output_overlap minus the mean output_overlap of untrained models; documents and untrained "
@@ -57,11 +58,11 @@ const VariableTable correlation_variables{
     {"js_distance", "unit_i unit_j", "sqrt(nats)",
      "square root of the Jensen-Shannon divergence (natural logarithm) between the attention of "
      "two heads; mean over {n_query} random queries, spread evenly over the corpus and weighted to "
-     "represent all queries",
+     "represent all queries; no value for removed heads",
      "Clark et al. 2019, section 6"},
     {"mds", "unit axis", "sqrt(nats)",
-     "two-dimensional metric multidimensional scaling of js_distance; of several starts the "
-     "solution with the least stress is kept",
+     "two-dimensional metric multidimensional scaling of js_distance, removed heads left out; of "
+     "several starts the solution with the least stress is kept",
      "Clark et al. 2019, figure 6"},
     {"mean_abs_cosine_control", "control space layer", "cosine",
      "mean_abs_cosine of untrained models of the same shape, on documents spread evenly over the "
@@ -153,23 +154,38 @@ void add_output_share(const BlockProducts& blocks, const ModelConfig& config, Re
   group.add(correlation_variables["output_share"], share);
 }
 
-void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGroup& group) {
+void add_distances(const Statistics& statistics, const ModelConfig& config, std::uint64_t seed,
+                   ResultsGroup& group) {
   if (!statistics.has("js_distance")) return;
   const double weight = statistics.total("js_weight")(0), count = statistics.total("js_count")(0);
-  const Array distance =
-      statistics.total("js_distance").mapped([&](double sum) { return sum / weight; });
-  Array points({distance.shape[0], 2});
-  points.set(metric_mds(distance.matrix(), CounterRandom(seed, 3)));
+  const arma::mat all = statistics.total("js_distance").matrix() / weight;
+  const arma::uvec left = arma::conv_to<arma::uvec>::from(config.heads_left());
+  const arma::mat between_left = all.submat(left, left);
+  arma::mat distances(all.n_rows, all.n_cols, arma::fill::value(arma::datum::nan)),
+      points(all.n_rows, 2, arma::fill::value(arma::datum::nan));
+  if (!left.empty()) {
+    distances.submat(left, left) = between_left;
+    points.rows(left) = metric_mds(between_left, CounterRandom(seed, 3));
+  }
+  Array distance({all.n_rows, all.n_cols}), plane({all.n_rows, 2});
+  distance.set(distances);
+  plane.set(points);
   group.add(correlation_variables["js_distance"].with("n_query", number_text(count, 0)), distance);
-  group.add(correlation_variables["mds"], points);
+  group.add(correlation_variables["mds"], plane);
 }
 
 constexpr double low_correlation = 0.3;
 
-/// Said in place of a mean |cosine| that is none.
-constexpr const char* no_two_heads = "The layers have no two heads to compare.";
+/// Why no two heads of a layer are compared.
+std::string no_pair_text(const ModelConfig& config) {
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    if (heads_left_in(config, layer).size() > 1)
+      return "No two heads of a layer have an output that is not zero.";
+  }
+  return "The layers have no two heads to compare.";
+}
 
-Claim low_correlation_claim(const Estimate& mean_cosine) {
+Claim low_correlation_claim(const Estimate& mean_cosine, const ModelConfig& config) {
   Claim claim;
   claim.number = 6;
   claim.source = "Li et al. 2018";
@@ -180,7 +196,7 @@ Claim low_correlation_claim(const Estimate& mean_cosine) {
   claim.verdict = verdict_of(mean_cosine, Side::below, low_correlation);
   claim.evidence =
       std::isnan(mean_cosine.value)
-          ? no_two_heads
+          ? no_pair_text(config)
           : "The outputs of two heads of the same layer have a mean absolute cosine of " +
                 number_text(mean_cosine.value, 3) + ". Low means an interval below " +
                 number_text(low_correlation, 3) + ".";
@@ -192,10 +208,7 @@ constexpr const char* mixing_statement =
     "model.";
 
 /// Undecided until untrained models are compared (settle_mixing).
-Claim mixing_claim(const Estimate& overlap, const ResultsGroup& group) {
-  std::vector<double> shares = finite_values(group.values("output_share").values);
-  std::erase(shares, 0);  // of removed heads
-  const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+Claim mixing_claim(const Estimate& overlap, const ModelConfig& config, const ResultsGroup& group) {
   Claim claim;
   claim.number = 10;
   claim.source = "Elhage et al. 2021";
@@ -204,12 +217,19 @@ Claim mixing_claim(const Estimate& overlap, const ResultsGroup& group) {
       "share of the absolute inner products of heads' outputs after W_O that is between different "
       "heads";
   claim.effect = overlap;
+  if (std::isnan(overlap.value)) {
+    claim.evidence = no_pair_text(config);
+    return claim;
+  }
+  std::vector<double> shares;
+  for (const Index head_index : config.heads_left()) {
+    shares.push_back(group.values("output_share").values[head_index]);
+  }
+  shares = finite_values(shares);
+  const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
   claim.evidence =
-      "Before W_O the concatenated outputs of heads are orthogonal. " +
-      (std::isnan(overlap.value)
-           ? "The layers have no heads to compare."
-           : "After W_O, " + percent(overlap.value) +
-                 " of the absolute inner products are between different heads.") +
+      "Before W_O the concatenated outputs of heads are orthogonal. After W_O, " +
+      percent(overlap.value) + " of the absolute inner products are between different heads." +
       (shares.empty() ? ""
                       : " A head accounts for " +
                             (percent(*least) == percent(*most)
@@ -226,6 +246,7 @@ void settle_mixing(const Estimate& difference, std::size_t n_control, ResultsGro
   Claim& claim = *std::ranges::find(group.claims, mixing_statement, &Claim::statement);
   claim.effect_name += ", trained minus untrained";
   claim.effect = difference;
+  if (std::isnan(difference.value)) return;
   if (n_control >= n_control_per_kind) claim.verdict = verdict_of(difference, Side::above, 0);
   claim.evidence += " The trained model's share minus the mean share of " +
                     count_text(n_control, "untrained model") + " is " +
@@ -233,8 +254,9 @@ void settle_mixing(const Estimate& difference, std::size_t n_control, ResultsGro
                     ". The claim holds when the interval lies above 0.";
 }
 
-std::string summary_text(const ResultsGroup& group, const Estimate& mean_cosine) {
-  if (std::isnan(mean_cosine.value)) return no_two_heads;
+std::string summary_text(const ResultsGroup& group, const Estimate& mean_cosine,
+                         const ModelConfig& config) {
+  if (std::isnan(mean_cosine.value)) return no_pair_text(config);
   const Array& all = group.values("cosine");
   const Index n_layer = all.shape[1], n_head = all.shape[2];
   double strongest = 0;
@@ -294,10 +316,10 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
             std::vector<Estimate>{likeness.mean_abs_cosine_mean});
   group.add(correlation_variables["output_overlap"],
             std::vector<Estimate>{likeness.output_overlap});
-  add_distances(statistics, settings.seed, group);
-  group.claims.push_back(low_correlation_claim(likeness.mean_abs_cosine_mean));
-  group.claims.push_back(mixing_claim(likeness.output_overlap, group));
-  group.summary = summary_text(group, likeness.mean_abs_cosine_mean);
+  add_distances(statistics, config, settings.seed, group);
+  group.claims.push_back(low_correlation_claim(likeness.mean_abs_cosine_mean, config));
+  group.claims.push_back(mixing_claim(likeness.output_overlap, config, group));
+  group.summary = summary_text(group, likeness.mean_abs_cosine_mean, config);
   return group;
 }
 
@@ -310,7 +332,7 @@ ControlValues correlation_control_values(const Statistics& statistics) {
 }
 
 void add_control_comparison(const Statistics& statistics,
-                            const std::vector<ControlValues>& controls,
+                            const std::vector<ControlValues>& controls, const ModelConfig& config,
                             const AnalysisSettings& settings, ResultsGroup& group) {
   const Likeness difference = likeness_difference(statistics, controls, settings);
   group.add(correlation_variables["output_overlap_difference"],
@@ -332,7 +354,7 @@ void add_control_comparison(const Statistics& statistics,
                       ? Verdict::undecided
                       : verdict_of(difference.mean_abs_cosine_mean, Side::below, 0);
   claim.evidence = std::isnan(claim.effect.value)
-                       ? no_two_heads
+                       ? no_pair_text(config)
                        : "The mean absolute cosine of the trained model minus the mean of " +
                              count_text(controls.size(), "untrained model") + " is " +
                              number_text(claim.effect.value, 3) +

@@ -21,7 +21,7 @@ ControlValues correlation_control_values(const Statistics& statistics);
 /// claims about them.
 /// @param controls  of equal documents.
 void add_control_comparison(const Statistics& statistics,
-                            const std::vector<ControlValues>& controls,
+                            const std::vector<ControlValues>& controls, const ModelConfig& config,
                             const AnalysisSettings& settings, ResultsGroup& group);
 
 /// How alike two heads of a layer write, and whether training changed that.

@@ -62,7 +62,8 @@ Claim parameter_count_claim(const Model& model) {
   claim.effect_name = "attention weights of one layer, relative to one head of width d";
   claim.effect.value = largest_ratio;
   claim.exact = true;
-  claim.evidence = "Each layer with its " + count_text(model.config.n_head, "head") + " holds " +
+  claim.evidence = (model.config.pruned_heads.empty() ? "Each layer with its " : "A layer with ") +
+                   heads_of_layer_text(model.config) + " holds " +
                    integer_text(largest_ratio * single) +
                    " attention weights (biases apart); one head of width " +
                    std::to_string(model.config.d_model) + " needs " + integer_text(single) +
@@ -98,7 +99,7 @@ Claim cost_claim(const ModelConfig& config) {
   claim.exact = true;
   claim.evidence =
       "At T = " + std::to_string(config.n_ctx) + ", QK' and AV take " + integer_text(many) +
-      " multiply-accumulates a layer with " + count_text(config.n_head, "head") + " and " +
+      " multiply-accumulates a layer with " + heads_of_layer_text(config) + " and " +
       integer_text(one) + " with one. The projections take " + integer_text(projections) +
       " more (" + percent(projections / (projections + many)) + " of the sum), and the softmax " +
       integer_text(cost(ProjectionScheme::dense, CostTerm::softmax_exponentials)) +
@@ -158,6 +159,11 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
 }
 
 }  // namespace
+
+std::string heads_of_layer_text(const ModelConfig& config) {
+  const bool says_all = !config.pruned_heads.empty() && config.n_head > 1;
+  return (says_all ? "all of its " : "") + count_text(config.n_head, "head");
+}
 
 std::vector<Claim> parameter_claims(const Model& model, const AnalysisSettings& settings,
                                     const ResultsGroup& group) {

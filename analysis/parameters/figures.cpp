@@ -69,6 +69,8 @@ Figure block_energy_figure(const ResultsGroup& group, double n_group) {
   const double n_head = group.values("n_head").values.back();
   std::vector<ChartPanel> panels;
   for (std::size_t p = 0; p < 4; ++p) {
+    const double n_block = p == 1 || p == 2 ? n_group : n_head;
+    if (n_block == 1) continue;  // one block has all of the energy
     Series null{.label = "inputs permuted (mean, 2 s.d.)"};
     for (std::size_t l = 0; l < layers.size(); ++l) {
       const double middle = mean(p, l), width = 2 * deviation(p, l);
@@ -76,7 +78,7 @@ Figure block_energy_figure(const ResultsGroup& group, double n_group) {
     }
     panels.push_back({"W_" + std::string(1, "QKVO"[p]),
                       {null, Series::line("weights", energy.part(p).values)},
-                      {{"chance 1/h", 1 / (p == 1 || p == 2 ? n_group : n_head)}}});
+                      {{"chance 1/h", 1 / n_block}}});
   }
   return {.name = "block_energy",
           .group = group.name,
@@ -85,7 +87,10 @@ Figure block_energy_figure(const ResultsGroup& group, double n_group) {
               "Share of each projection's squared weights in its h diagonal blocks; h is the "
               "number of heads, for keys and values that of groups of heads that share them. A "
               "block-diagonal projection has 1, any other 1/h by chance; the band is the mean and "
-              "two standard deviations over permuted input rows.",
+              "two standard deviations over permuted input rows." +
+              std::string(n_group == 1 ? " Keys and values, which all heads share, are one block "
+                                         "and left out."
+                                       : ""),
           .source = headscope_definition,
           .content = Chart{.panels = std::move(panels),
                            .x_title = "layer",
@@ -96,10 +101,12 @@ Figure block_energy_figure(const ResultsGroup& group, double n_group) {
 
 std::vector<Figure> parameters_figures(const Results& results) {
   const ResultsGroup& group = results.group("parameters");
+  const double n_head = group.values("n_head").values.back();
+  std::vector<Figure> figures{counts_figure(group), costs_figure(group)};
+  if (n_head == 1) return figures;  // one block has all of the energy
   const auto n_group = results.integer("n_kv_head");
-  return {counts_figure(group), costs_figure(group),
-          block_energy_figure(group, n_group ? static_cast<double>(*n_group)
-                                             : group.values("n_head").values.back())};
+  figures.push_back(block_energy_figure(group, n_group ? static_cast<double>(*n_group) : n_head));
+  return figures;
 }
 
 }  // namespace headscope

@@ -180,7 +180,7 @@ std::string attention_weights_text(const ModelConfig& config) {
   const auto d = static_cast<std::uint64_t>(config.d_model);
   std::string text = " One layer's attention has ";
   if (held == 4 * d * d) text += "4 x " + std::to_string(d) + "^2 = ";
-  text += grouped(held) + " weights with " + count_text(config.n_head, "head");
+  text += grouped(held) + " weights with " + heads_of_layer_text(config);
   if (held == single) return text + " as with one.";
   return text + " of queries and " + std::to_string(config.n_group()) +
          " of keys and values; one head of the same width would have " + grouped(single) + ".";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "headscope/analysis.hpp"
@@ -13,6 +14,10 @@ RegisteredAnalysis parameters_analysis();
 /// Figures from the `parameters` group: parameter_counts, attention_macs, block_energy.
 /// @throws Error if the results lack the group.
 std::vector<Figure> parameters_figures(const Results& results);
+
+/// The heads of a layer as the architecture has them: `8 heads`, of a model that has lost heads
+/// `all of its 8 heads`.
+std::string heads_of_layer_text(const ModelConfig& config);
 
 /// Claims 1 to 4 on this model.
 /// @param group  the finished group `parameters`.

@@ -14,6 +14,12 @@ namespace {
 const char* const michel = "Michel et al. 2019";
 constexpr std::size_t guide_series = 7;  // black in the palette
 
+/// By head, whether the run's model has lost it.
+std::vector<bool> removed_heads_of(const Results& results) {
+  const ResultsGroup& group = results.group("pruning");
+  return removed_heads(results, {group.dimension("layer").size(), group.dimension("head").size()});
+}
+
 // Sequential from zero, unless a head is better ablated.
 void scale_from_zero(Heatmap& map, bool any_below_zero) {
   if (any_below_zero) {
@@ -23,12 +29,15 @@ void scale_from_zero(Heatmap& map, bool any_below_zero) {
   }
 }
 
-Figure ablation_figure(const ResultsGroup& group) {
+Figure ablation_figure(const Results& results) {
+  const ResultsGroup& group = results.group("pruning");
+  const std::vector<bool> removed = removed_heads_of(results);
   Heatmap map = head_map("loss increase (nats per token)", {});
   const Variable& increase = group.variable("loss_increase");
   Array unsure(increase.values.shape);
   bool harmful = false, any_interval = false;
   for (std::size_t i = 0; i < unsure.size(); ++i) {
+    if (removed[i % removed.size()]) continue;
     const Estimate head = increase.estimate(i);
     unsure.values[i] = head.low <= 0 && head.high >= 0 ? 1 : 0;
     any_interval |= head.has_interval();
@@ -38,8 +47,9 @@ Figure ablation_figure(const ResultsGroup& group) {
   for (std::size_t ablation = 0; ablation < ablations.size(); ++ablation) {
     // Without donors nothing is resampled.
     if (finite_values(increase.values.part(ablation).values).empty()) continue;
-    map.panels.push_back(
-        {ablations[ablation], increase.values.part(ablation), unsure.part(ablation)});
+    map.panels.push_back({ablations[ablation],
+                          without_removed_heads(results, increase.values.part(ablation)),
+                          unsure.part(ablation)});
   }
   scale_from_zero(map, harmful);
   return {.name = "michel2019_ablation",
@@ -55,10 +65,12 @@ Figure ablation_figure(const ResultsGroup& group) {
           .content = std::move(map)};
 }
 
-Figure all_but_one_figure(const ResultsGroup& group) {
+Figure all_but_one_figure(const Results& results) {
+  const ResultsGroup& group = results.group("pruning");
   const double baseline = group.scalar("loss_baseline");
-  const Array increase =
-      group.values("loss_all_but_one").mapped([&](double loss) { return loss - baseline; });
+  const Array increase = without_removed_heads(
+      results,
+      group.values("loss_all_but_one").mapped([&](double loss) { return loss - baseline; }));
   Heatmap map = head_map("loss increase (nats per token)", {{"", increase}});
   map.column_title = "head that stays";
   scale_from_zero(map, std::ranges::any_of(increase.values, [](double v) { return v < 0; }));
@@ -186,10 +198,9 @@ Figure importance_figure(const ResultsGroup& group, const std::vector<bool>& rem
 
 std::vector<Figure> pruning_figures(const Results& results) {
   const ResultsGroup& group = results.group("pruning");
-  const HeadShape shape{group.dimension("layer").size(), group.dimension("head").size()};
-  const std::vector<bool> removed = removed_heads(results, shape);
+  const std::vector<bool> removed = removed_heads_of(results);
   const auto n_head = static_cast<Index>(std::ranges::count(removed, false));
-  std::vector<Figure> figures{ablation_figure(group), all_but_one_figure(group)};
+  std::vector<Figure> figures{ablation_figure(results), all_but_one_figure(results)};
   if (n_head == 0) return figures;
   figures.push_back(importance_figure(group, removed));
   if (group.has("curve")) figures.push_back(curve_figure(group, n_head));

@@ -41,7 +41,7 @@ class EffectSums {
         };
         values.push_back(increase / n_token);
         for (std::size_t step = 0; step < n_score_step; ++step) values.push_back(kept(step));
-        const double control = n_head_ == 1 ? arma::datum::nan : kept(score_control);
+        const double control = kept(score_control);
         values.push_back(control);
         values.push_back(kept(static_cast<std::size_t>(ScoreStep::full)) - control);
       }

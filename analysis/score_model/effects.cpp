@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "heads_left.hpp"
 #include "headscope/random.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
@@ -12,6 +13,16 @@ namespace {
 
 /// First stream of the documents that heads run on.
 constexpr std::uint64_t effect_stream = (std::uint64_t{3} << 60) - 4;
+
+/// For each head of a layer the head before it, of those that the model has not lost.
+std::vector<std::optional<Index>> heads_before(const ModelConfig& config, Index layer) {
+  std::vector<std::optional<Index>> before(config.n_head);
+  const std::vector<Index> left = heads_left_in(config, layer);
+  if (left.size() < 2) return before;
+  before[left.front()] = left.back();
+  for (std::size_t i = 1; i < left.size(); ++i) before[left[i]] = left[i - 1];
+  return before;
+}
 
 }  // namespace
 
@@ -38,6 +49,7 @@ ScoreEffects::ScoreEffects(const ScoreContext& context, const ScoreFits& fits,
     : context_(context), fits_(fits), ablation_(context.model, context.compute, precision) {
   for (Index layer = 0; layer < context.model.config.n_layer; ++layer) {
     mean_z_.push_back(score_mean_z(earlier, layer));
+    controlled_.push_back(heads_before(context.model.config, layer));
   }
 }
 
@@ -90,7 +102,8 @@ class ScoreEffects::Losses : public PieceObserver {
       for (Index head = 0; head < config_.n_head; ++head) {
         for (std::size_t kind = 0; kind < n_score_loss; ++kind) {
           if (kind < n_score_step && !has_model(effects_.fits_, kind, layer, head)) continue;
-          if (kind == score_control && config_.n_head == 1) continue;
+          // A head that has a control is also the control of a head.
+          if (kind == score_control && !effects_.controlled_[layer][head]) continue;
           HeadVariant variant{layer, {head}};
           const Vector& mean = effects_.mean_z_[layer];
           variant.z = kind == score_mean
@@ -141,13 +154,13 @@ class ScoreEffects::Losses : public PieceObserver {
         find_surprise(view.pattern.slice(head), query, attention.data() + l,
                       surprises_[i * n_head + head]);
       }
-      // This head's model is the control of the head before it.
-      const Index of = (head + n_head - 1) % n_head;
-      const auto sink = static_cast<float>(view.pattern(0, query, of));
+      const std::optional<Index> of = effects_.controlled_[view.layer][head];
+      if (!of) continue;
+      const auto sink = static_cast<float>(view.pattern(0, query, *of));
       const double beyond = std::max(1 - attention[l], 1e-12);
       const auto scale = static_cast<float>((1 - sink) / beyond);
-      const blas::ConstView of_values = projections.rows(config_.v_row(of), d_head);
-      float* const to = replaced[score_control].colptr(query) + of * d_head;
+      const blas::ConstView of_values = projections.rows(config_.v_row(*of), d_head);
+      float* const to = replaced[score_control].colptr(query) + *of * d_head;
       mix_values(of_values.cols(1, query), attention.data() + n_logit_lane + l, query, to);
       for (Index d = 0; d < d_head; ++d) to[d] = scale * to[d] + sink * of_values.data[d];
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "headscope/ablation.hpp"
@@ -10,8 +11,8 @@
 namespace headscope {
 
 /// Kinds of loss with one head replaced: below n_score_step, attention by the head's model of that
-/// step; score_control, attention to keys >= 1 by the next head's full model; score_mean, z by its
-/// mean.
+/// step; score_control, attention to keys >= 1 by the full model of the layer's next head, removed
+/// heads left out; score_mean, z by its mean.
 inline constexpr std::size_t score_control = n_score_step, score_mean = n_score_step + 1,
                              n_score_loss = n_score_step + 2;
 
@@ -52,6 +53,9 @@ class ScoreEffects {
   const ScoreFits& fits_;
   HeadAblation ablation_;
   std::vector<Vector> mean_z_;  // by layer
+  // By layer and head: the head of the layer whose control this head's model is. None where fewer
+  // than two heads are left in the layer, and for removed heads.
+  std::vector<std::vector<std::optional<Index>>> controlled_;
 };
 
 /// Names of the sums of losses: of a layer by block, head and kind; of the model as it is and of

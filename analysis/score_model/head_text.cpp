@@ -130,12 +130,13 @@ void add_head_texts(Index d_model, ResultsGroup& group) {
     if (std::isnan(explained[head])) continue;
     const std::vector<std::string> families =
         measurable_families(group, head, explained.size(), d_model);
-    texts[head] = (families.empty() ? "Attends by no measurable family of features"
-                                    : "Attends by " + enumeration(families)) +
-                  ": " + largest_terms(group, head, explained.size()) + ". All features explain " +
-                  percent(explained[head]) +
-                  " of its attention beyond the first token on held-out text" +
-                  effect_part(group, head, explained.size()) + ".";
+    texts[head] =
+        (families.empty() ? "Attends by no measurable family of features"
+                          : "Attends by " + enumeration(families)) +
+        ". The largest terms of its model: " + largest_terms(group, head, explained.size()) +
+        ". All features explain " + percent(explained[head]) +
+        " of its attention beyond the first token on held-out text" +
+        effect_part(group, head, explained.size()) + ".";
   }
   group.add(score_variables()["attends_text"], std::move(texts));
 }

@@ -4,6 +4,7 @@
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
+#include "headscope/head_types.hpp"
 #include "report_text.hpp"
 #include "score_model/score_results.hpp"
 
@@ -143,17 +144,30 @@ std::string unexplained_line(const ResultsGroup& group) {
          ".";
 }
 
-/// The loss with half and all of the heads on their models, and at their means.
-std::string joint_line(const ResultsGroup& group) {
+/// The loss with half and all of the heads on their models, and at their means. Half of one head is
+/// none.
+std::string joint_line(const Results& results) {
+  const ResultsGroup& group = results.group("score_model");
   if (!group.has("joint_loss")) return "";
+  const std::vector<bool> removed =
+      removed_heads(results, {group.dimension("layer").size(), group.dimension("head").size()});
+  const auto n_head = std::ranges::count(removed, false);
   const auto loss = [&](const char* replacement, std::size_t share) {
     const auto place = group.dimension("replacement").index_of(replacement);
     return number_text(group.values("joint_loss")(place, share), 3);
   };
   constexpr std::size_t none = 0, half = 2, all = 4;
-  return "On " + count_text(static_cast<std::size_t>(group.scalar("joint_documents")), "document") +
-         " the loss is " + loss("mean", none) +
-         " nats. When models replace the attention of half of the heads, cheapest first, the loss "
+  const std::string with_none =
+      "On " + count_text(static_cast<std::size_t>(group.scalar("joint_documents")), "document") +
+      " the loss is " + loss("mean", none) + " nats.";
+  if (n_head == 0) return with_none;
+  if (n_head == 1) {
+    return with_none + " When a model replaces the attention of the only head, the loss is " +
+           loss("score_model", all) + "; when the mean output replaces the head's output, " +
+           loss("mean", all) + ".";
+  }
+  return with_none +
+         " When models replace the attention of half of the heads, cheapest first, the loss "
          "is " +
          loss("score_model", half) + "; of all heads, " + loss("score_model", all) +
          ". When the mean outputs replace the outputs of the same heads, the loss is " +
@@ -175,7 +189,7 @@ Description score_description(const Results& results) {
   description.add("Attention explained", explained);
   description.add("Effects explained", effects_line(group));
   description.add("Effects of which features keep less than half", unexplained_line(group));
-  description.add("Many heads at once", joint_line(group));
+  description.add("Many heads at once", joint_line(results));
   description.add("Features that no fit could use", idle_features_line(group));
   return description;
 }

@@ -80,7 +80,8 @@ const VariableTable& score_variables() {
        headscope_definition, documents},
       {"effect_explained_control", "layer head", "1",
        "effect_explained with the wrong model: the attention beyond the first token comes from the "
-       "next head's model with all features; the head keeps its attention to the first token",
+       "model with all features of the layer's next head, removed heads left out; the head keeps "
+       "its attention to the first token; no value where one head is left in the layer",
        headscope_definition, documents},
       {"effect_above_control", "layer head", "1",
        "effect_explained with all features minus effect_explained_control", headscope_definition,

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/utf8.hpp"
+#include "heads_left.hpp"
 #include "support/classification_example.hpp"
 #include "support/tolerance.hpp"
 
@@ -25,13 +26,13 @@ TEST(Rollout, MultipliesHalfTheMeanPatternPlusHalfTheIdentity) {
   pattern.slice(0) = example_pattern();
   pattern.slice(1).eye();
   arma::mat rollout(5, 5, arma::fill::eye);
-  extend_rollout(rollout, pattern);
+  extend_rollout(rollout, pattern, {0, 1});
   // Query 2: half the mean of (1/2 1/4 1/4) and (0 0 1), plus half of (0 0 1).
   EXPECT_NEAR(rollout(0, 2), 0.125, test::double_rounding);
   EXPECT_NEAR(rollout(1, 2), 0.0625, test::double_rounding);
   EXPECT_NEAR(rollout(2, 2), 0.8125, test::double_rounding);
   const arma::mat first = rollout;
-  extend_rollout(rollout, pattern);
+  extend_rollout(rollout, pattern, {0, 1});
   // Query 1 reaches key 0 through either layer: 1/8 * 1 + 7/8 * 1/8.
   EXPECT_NEAR(rollout(0, 1), 0.125 + 0.875 * 0.125, test::double_rounding);
   for (Index query = 0; query < 5; ++query) {
@@ -40,6 +41,30 @@ TEST(Rollout, MultipliesHalfTheMeanPatternPlusHalfTheIdentity) {
     for (Index via = 0; via < 5; ++via) step += first(0, via) * first(via, query);
     EXPECT_NEAR(rollout(0, query), step, test::double_rounding);
   }
+}
+
+TEST(Rollout, LeavesOutHeadsThatTheModelHasLost) {
+  Cube pattern(5, 5, 2);
+  pattern.slice(0) = example_pattern();
+  pattern.slice(1).eye();
+  arma::mat rollout(5, 5, arma::fill::eye);
+  extend_rollout(rollout, pattern, {0});
+  // Query 2: half of (1/2 1/4 1/4), plus half of (0 0 1).
+  EXPECT_NEAR(rollout(0, 2), 0.25, test::double_rounding);
+  EXPECT_NEAR(rollout(1, 2), 0.125, test::double_rounding);
+  EXPECT_NEAR(rollout(2, 2), 0.625, test::double_rounding);
+  const arma::mat before = rollout;
+  extend_rollout(rollout, pattern, {});
+  EXPECT_TRUE(arma::approx_equal(rollout, before, "absdiff", 0)) << "a layer without heads";
+}
+
+TEST(HeadsLeft, AreThoseOfTheLayer) {
+  ModelConfig config;
+  config.n_layer = 2;
+  config.n_head = 3;
+  config.pruned_heads = {{0, 1}, {1, 0}, {1, 1}, {1, 2}};
+  EXPECT_EQ(heads_left_in(config, 0), (std::vector<Index>{0, 2}));
+  EXPECT_TRUE(heads_left_in(config, 1).empty());
 }
 
 TEST(ReadableText, KeepsTextAndWritesOtherBytesInHexadecimal) {

@@ -403,6 +403,13 @@ TEST(CircuitsAnalysis, NamesCompositionAboveRandomAndThePairsOfInductionHeads) {
   EXPECT_THAT(circuit_summary(group, {}), HasSubstr(" No composition lies above random."));
 }
 
+TEST(CircuitsAnalysis, SaysThatNoHeadHasAValueCircuit) {
+  Model model = random_model(circuits_config(), 1);
+  for (LayerWeights& layer : model.layers) layer.W_O.zeros();
+  EXPECT_THAT(circuits_of(model).summary,
+              HasSubstr(" Composition has no value: no head has a value circuit."));
+}
+
 TEST(CircuitsAnalysis, AnAttentionOnlyModelHasNoCircuitFromTokenToToken) {
   Model model = random_model(circuits_config(), 1);
   model.W_E.reset();
@@ -455,6 +462,46 @@ TEST(CircuitsAnalysis, TellsOrthogonalFromSharedSubspaces) {
   EXPECT_EQ(claims[1].verdict, Verdict::does_not_hold) << "W_K";
   // Chance is the mean of 100 draws, which is known to 1 %.
   EXPECT_NEAR(claims[1].effect.value, 3, 0.1) << "full overlap is n_head times chance";
+}
+
+TEST(CircuitsAnalysis, HeadsOfLessThanFullRankAreNotComparedWithChance) {
+  Model model = random_model(circuits_config(), 1);
+  const std::string all = circuits_of(model).claims[0].evidence;
+  EXPECT_THAT(all, HasSubstr("(6 pairs in all)"));
+  for (Index row = 1; row < 8; ++row) {
+    model.layers[0].W_QKV.row(row) = model.layers[0].W_QKV.row(0);
+  }
+  EXPECT_THAT(circuits_of(model).claims[0].evidence,
+              HasSubstr("(4 pairs in all; 2 more have less than full rank and are left out)"));
+  for (LayerWeights& layer : model.layers) {
+    for (Index row = 0; row < 24; ++row) {
+      if (row % 8 != 0) layer.W_QKV.row(row) = layer.W_QKV.row(row - row % 8);
+    }
+  }
+  const Claim none = circuits_of(model).claims[0];
+  EXPECT_EQ(none.verdict, Verdict::undecided);
+  EXPECT_EQ(none.evidence, "No two heads of a layer have projections of full rank.");
+}
+
+TEST(CircuitsAnalysis, SharedKeysAndValuesAreComparedOnce) {
+  const Model model = load_model(test::data_path("architectures/llama"));  // 6 heads, 2 groups
+  const ResultsGroup group = circuits_of(model);
+  EXPECT_THAT(group.claims[0].evidence, HasSubstr("(30 pairs in all)"));
+  EXPECT_THAT(group.claims[1].evidence, HasSubstr("(2 pairs in all that share no W_K)"));
+  const Array& overlap = group.values("subspace_overlap");
+  EXPECT_NEAR(
+      group.claims[1].effect.value,
+      (overlap(1, 0, 0, 3) + overlap(1, 1, 0, 3)) / 2 / group.scalar("subspace_overlap_null_mean"),
+      1e-6);
+}
+
+TEST(CircuitsAnalysis, SaysWhyNoSubspacesAreCompared) {
+  Model model = random_model(circuits_config(), 1);
+  for (LayerWeights& layer : model.layers) layer.W_QKV.tail_rows(24).zeros();
+  EXPECT_EQ(circuits_of(model).claims[2].evidence,
+            "No two heads of a layer have a projection that is not zero.");
+  prune_heads(model, std::vector<HeadIndex>{{0, 0}, {0, 1}, {1, 0}, {1, 2}}, PruneMode::remove);
+  EXPECT_EQ(circuits_of(model).claims[0].evidence, "The layers have no two heads to compare.");
 }
 
 TEST(CircuitsAnalysis, FindsNoMoreThanChanceInRandomWeights) {
@@ -512,6 +559,20 @@ TEST(CircuitsFigures, AreDrawnFromResultsAlone) {
   const ResultsGroup& group = results.group("circuits");
   EXPECT_DOUBLE_EQ(map.panels[2].values(1, 4), group.variable("composition").values(2, 1, 4) -
                                                    group.variable("composition_null").values(2));
+}
+
+TEST(CircuitsFigures, RemovedHeadsAreEmptyInMapsOfPositions) {
+  Results results;
+  results.attributes["pruned_heads"] = "L0H1";
+  results.groups.push_back(circuits_of(random_model(circuits_config(), 1)));
+  const std::vector<Figure> figures = circuits_figures(results);
+  for (const HeatmapPanel& panel : std::get<Heatmap>(figures[4].content).panels) {
+    EXPECT_TRUE(std::isnan(panel.values(0, 1))) << panel.title;
+    EXPECT_FALSE(std::isnan(panel.values(0, 0))) << panel.title;
+  }
+  const Array& offsets = std::get<Heatmap>(figures[5].content).panels[0].values;
+  EXPECT_TRUE(std::isnan(offsets(1, 0)));
+  EXPECT_FALSE(std::isnan(offsets(0, 0)));
 }
 
 TEST(CircuitsOfGpt2Small, ShowTheKnownPreviousTokenAndInductionHeads) {

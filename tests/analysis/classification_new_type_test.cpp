@@ -127,6 +127,21 @@ TEST_F(NewType, IsDrawn) {
   EXPECT_THAT(drawn, Contains("toy type"));
 }
 
+TEST_F(NewType, RemovedHeadsAreEmptyInMaps) {
+  Results removed = results_;
+  removed.attributes["pruned_heads"] = "L0H1";
+  std::size_t n_map = 0;
+  for (const Figure& figure : classification_figures(removed)) {
+    if (figure.name != "vig2019_distance" && figure.name != "olsson2022_induction") continue;
+    ++n_map;
+    for (const HeatmapPanel& panel : std::get<Heatmap>(figure.content).panels) {
+      EXPECT_TRUE(std::isnan(panel.values(0, 1))) << figure.name << panel.title;
+      EXPECT_FALSE(std::isnan(panel.values(0, 0))) << figure.name << panel.title;
+    }
+  }
+  EXPECT_EQ(n_map, 2U);
+}
+
 TEST(TypeCounts, OfManyLayersAreAMap) {
   const test::PlantedStories planted(2, 64);
   ModelConfig config = test::tiny_config();

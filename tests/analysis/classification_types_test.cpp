@@ -1129,7 +1129,8 @@ TEST_F(TypesTest, QueriesWithFewKeysLeaveSemanticHeadsUntested) {
   set_offset(1, 0, 50, 50);
   set(HeadScore::distance, 0, 0, 120, 100);
   EXPECT_THAT(claim_of(results(), "semantic").evidence,
-              HasSubstr("Cannot be told: no query has 5 keys of other tokens"));
+              HasSubstr("Cannot be told: no query has 5 keys of other tokens over which both "
+                        "similarity and attention vary"));
 }
 
 TEST_F(TypesTest, ATextTooShortToJudgeIsNotCalledTokenIds) {

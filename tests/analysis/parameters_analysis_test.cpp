@@ -9,6 +9,7 @@
 #include "headscope/error.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/parameters.hpp"
+#include "headscope/prune.hpp"
 #include "headscope/statistics.hpp"
 #include "parameters/block_energy.hpp"
 #include "parameters/cost.hpp"
@@ -213,7 +214,17 @@ TEST(ParametersAnalysis, SettlesItsClaimsOnADenseModel) {
   EXPECT_EQ(claims[2].verdict, Verdict::holds);
   EXPECT_EQ(claims[3].verdict, Verdict::does_not_hold);
   EXPECT_NEAR(claims[3].effect.value, 0.25, 0.05);  // the standard error of 12 matrices is 0.011
-  EXPECT_THAT(claims[1].evidence, HasSubstr("1,024 attention weights"));
+  EXPECT_THAT(claims[1].evidence,
+              HasSubstr("Each layer with its 4 heads holds 1,024 attention weights"));
+}
+
+TEST(ParameterClaims, OfAModelThatHasLostHeadsAreOfALayerWithAllOfThem) {
+  Model model = random_model(parameters_config(), 1);
+  prune_heads(model, std::vector<HeadIndex>{{0, 1}}, PruneMode::remove);
+  const ResultsGroup group = parameters_of(model);
+  EXPECT_THAT(group.claims[1].evidence, HasSubstr("A layer with all of its 4 heads holds 1,024 "));
+  EXPECT_THAT(group.claims[2].evidence, HasSubstr(" a layer with all of its 4 heads and "));
+  EXPECT_THAT(group.summary, HasSubstr("weights with all of its 4 heads as with one."));
 }
 
 TEST(ParametersAnalysis, FindsBlockDiagonalProjectionsWhereThereAreSome) {
@@ -265,6 +276,22 @@ TEST(ParametersFigures, AreDrawnFromResultsAlone) {
   EXPECT_EQ(chart.panels[3].series[1].y[2],
             results.group("parameters").variable("block_energy").values(3, 2));
   EXPECT_EQ(chart.panels[3].reference_lines[0].y, 0.25);
+}
+
+TEST(ParametersFigures, ShowNoEnergyWhereOneBlockHasAllOfIt) {
+  Results results;
+  results.groups.push_back(parameters_of(random_model(parameters_config(1), 1)));
+  EXPECT_EQ(parameters_figures(results).size(), 2u);
+  ModelConfig config = parameters_config();
+  config.n_kv_head = 1;
+  results.groups = {parameters_of(random_model(config, 1))};
+  results.attributes["n_kv_head"] = std::int64_t{1};
+  const Figure block_energy = parameters_figures(results).at(2);
+  const auto& panels = std::get<Chart>(block_energy.content).panels;
+  ASSERT_EQ(panels.size(), 2u);
+  EXPECT_EQ(panels[0].title, "W_Q");
+  EXPECT_EQ(panels[1].title, "W_O");
+  EXPECT_THAT(block_energy.caption, HasSubstr("are one block and left out."));
 }
 
 TEST(ParametersOfGpt2Small, AreCountedAndNotBlockDiagonal) {

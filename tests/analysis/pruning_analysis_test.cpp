@@ -326,6 +326,21 @@ TEST_F(PruningAnalysis, TheFigureOfTheCurveEnlargesItsFirstFifth) {
   EXPECT_EQ(chart.panels[0].series[0].x.size(), 11u);
 }
 
+TEST_F(PruningAnalysis, RemovedHeadsAreEmptyInMaps) {
+  Results removed = *results_;
+  removed.attributes["pruned_heads"] = "L0H1";
+  const std::vector<Figure> figures = pruning_figures(removed);
+  for (const std::size_t figure : {0U, 1U}) {
+    for (const HeatmapPanel& panel : std::get<Heatmap>(figures[figure].content).panels) {
+      EXPECT_TRUE(std::isnan(panel.values(0, 1))) << figures[figure].name << panel.title;
+      EXPECT_FALSE(std::isnan(panel.values(0, 0))) << figures[figure].name << panel.title;
+      if (figure == 0) {
+        EXPECT_EQ(panel.marked(0, 1), 0) << panel.title;
+      }
+    }
+  }
+}
+
 TEST_F(PruningAnalysis, TheMapOfAblationsHasAPanelForEachThatWasMeasured) {
   const auto titles = [](const Results& results) {
     std::vector<std::string> found;

@@ -5,6 +5,7 @@
 
 #include "files/hdf5_file.hpp"
 #include "headscope/model.hpp"
+#include "headscope/prune.hpp"
 #include "headscope/random.hpp"
 #include "headscope/results.hpp"
 #include "score_model/effects.hpp"
@@ -68,7 +69,7 @@ TEST_F(PlantedScores, PlantedHeadsAttendByWhatWasPlanted) {
   EXPECT_LT(group.values("effect_explained_control")(Index{0}, Index{0}), 0.5);
   EXPECT_EQ(group.scalar("effect_documents"), 4);
   const std::string& said = group.variable("attends_text").text.front();
-  EXPECT_THAT(said, testing::StartsWith("Attends by position: +"));
+  EXPECT_THAT(said, testing::StartsWith("Attends by position. The largest terms of its model: +"));
   EXPECT_THAT(said, testing::HasSubstr(" logits to the token before"));
   EXPECT_THAT(said,
               testing::HasSubstr("; the model keeps 99.9 % of the head's effect on the loss"));
@@ -190,6 +191,35 @@ TEST_F(PlantedScores, TheMeanOutputIsThatOfAllTokensHoweverFewQueriesAreSampled)
     return group.values("mean_replacement_increase").values;
   };
   EXPECT_EQ(increase(3), increase(48));
+}
+
+// Beside the model that has lost L0H1, one whose L0H1 attends as L0H2 and writes nothing.
+TEST_F(PlantedScores, TheControlIsTheModelOfTheNextHeadThatIsLeft) {
+  const test::PlantedStories few(24);
+  settings_.options<ScoreModelOptions>() = {.n_query = 48, .n_effect = 4, .features = ""};
+  const auto controls = [&](const Model& model) {
+    return test::Passes(analysis_, {model, &few.corpus, settings_})
+        .results_of_all()
+        .front()
+        .values("effect_explained_control");
+  };
+  const std::vector<HeadIndex> lost{{0, 1}, {1, 1}, {1, 2}, {1, 3}};
+  Model removed = few.model, zeroed = few.model;
+  prune_heads(removed, lost, PruneMode::remove);
+  prune_heads(zeroed, lost, PruneMode::zero);
+  const ModelConfig& config = zeroed.config;
+  LayerWeights& layer = zeroed.layers[0];
+  for (const auto& [from, to] :
+       {std::pair(config.q_row(2), config.q_row(1)), std::pair(config.k_row(2), config.k_row(1))}) {
+    const Index last = config.d_head() - 1;
+    layer.W_QKV.rows(to, to + last) = layer.W_QKV.rows(from, from + last);
+    layer.b_QKV.subvec(to, to + last) = layer.b_QKV.subvec(from, from + last);
+  }
+  const Array of_removed = controls(removed), of_zeroed = controls(zeroed);
+  // A share of small differences; coefficients are fitted to gradients of 1e-8.
+  EXPECT_NEAR(of_removed(0, 0), of_zeroed(0, 0), 1e-5);
+  EXPECT_TRUE(std::isnan(of_removed(1, 0))) << "the only head that is left in its layer";
+  EXPECT_FALSE(std::isnan(of_zeroed(1, 0)));
 }
 
 TEST_F(PlantedScores, AFeatureThatHoldsNowhereIsNamed) {

@@ -102,6 +102,12 @@ TEST(ScoreModelLines, GiveTheLossWithManyHeadsReplaced) {
       "the outputs of the same heads, the loss is 3 and 4.");
 }
 
+TEST(ScoreModelLines, SayNothingOfHalfOfOneHead) {
+  EXPECT_EQ(score_lines(six_heads(), "L0H0,L0H1,L1H0,L1H1,L1H2")["Many heads at once"],
+            "On 7 documents the loss is 1 nats. When a model replaces the attention of the only "
+            "head, the loss is 2; when the mean output replaces the head's output, 4.");
+}
+
 TEST(ScoreModelLines, WithoutEffectsSayNothingOfThem) {
   ResultsGroup group = six_heads();
   std::erase_if(group.variables, [](const Variable& variable) {

@@ -228,8 +228,7 @@ TEST(Tokenizer, EndOfTextInATextIsText) {
 }
 
 TEST(Tokenizer, MalformedFilesAreNamed) {
-  EXPECT_EQ(tokenizer_error("{", ""),
-            "tokens:vocab: expected JSON, got unfinished or other text");
+  EXPECT_EQ(tokenizer_error("{", ""), "tokens:vocab: expected JSON, got unfinished or other text");
   EXPECT_EQ(tokenizer_error("[1]", ""),
             "tokens:vocab: expected a JSON object of tokens and ids, got array");
   EXPECT_EQ(tokenizer_error("{}", ""), "tokens:vocab: expected tokens, got none");

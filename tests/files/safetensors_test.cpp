@@ -125,9 +125,12 @@ TEST_F(Safetensors, HeadersMustMakeSense) {
   EXPECT_EQ(error_of(R"({"a":{"dtype":"I32","shape":[1],"data_offsets":[0,4]}})", data),
             ":a: expected type F16, BF16, F32 or F64, got I32");
   EXPECT_EQ(error_of("[1]", data), ": expected a JSON object as header, got array");
-  EXPECT_EQ(error_of("{\"a\":", data), ": expected a JSON object as header, got unfinished or other text");
-  EXPECT_EQ(error_of("{\"\xff\":1}", data), ": expected a JSON object as header, got unfinished or other text");
-  EXPECT_EQ(error_of(std::string(100000, '['), data), ": expected a JSON object as header, got more than 32 levels");
+  EXPECT_EQ(error_of("{\"a\":", data),
+            ": expected a JSON object as header, got unfinished or other text");
+  EXPECT_EQ(error_of("{\"\xff\":1}", data),
+            ": expected a JSON object as header, got unfinished or other text");
+  EXPECT_EQ(error_of(std::string(100000, '['), data),
+            ": expected a JSON object as header, got more than 32 levels");
 }
 
 TEST_F(Safetensors, HostileHeaderLengthsAreRefused) {

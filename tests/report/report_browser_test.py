@@ -156,6 +156,34 @@ class HeadMap(InABrowser):
         self.browser.click("#head-map-legend li:nth-child(3) button")
         self.assertEqual(self.dimmed(), [])
 
+    def remove(self, head_index):
+        self.browser.evaluate(f"headData.removed[{head_index}] = true")
+
+    def test_removed_heads_have_a_mark_and_no_scores(self):
+        self.remove(L1H1)
+        self.choose("#head-map-score", "type")
+        self.assertEqual(self.texts("#head-map td button"), ["·", "Po", "·", "·", "×", "InPo"])
+        self.assertEqual(self.texts("#head-map-legend li"),
+                         ["Po positional 2", "In induction 1", "· no type 3", "× removed 1"])
+        self.type_into("#head-search", "removed")
+        self.assertEqual(self.texts("#head-search-results li"), ["Removed from the modelL1H1"])
+        self.assertEqual(self.dimmed(), [head for head in range(6) if head != L1H1])
+        self.type_into("#head-search", "")
+        self.remove(L1H2)
+        self.choose("#head-map-score", "loss increase")
+        self.choose("#head-map-label", "zero")
+        self.assertEqual(self.texts("#head-map td button")[L1H2], "×")
+        self.assertEqual(self.browser.evaluate(
+            f"document.querySelector('#head-map [data-head-index=\"{L1H2}\"]').ariaLabel"), "L1H2, removed")
+        self.assertNotIn("2.5", self.text("#head-map-legend"))
+
+    def test_pictures_of_removed_heads_say_so(self):
+        self.remove(L1H1)
+        self.assertEqual(self.browser.evaluate(
+            "(() => { const place = element('div'); makeModelView(place); "
+            "return Array.from(place.querySelectorAll('td button'), (cell) => cell.textContent); })()")[:6],
+            ["", "", "", "", "removed", ""])
+
     def test_colours_by_any_score(self):
         self.choose("#head-map-score", "loss increase")
         self.assertEqual(self.texts("#head-map-label option"), ["zero", "mean"])

@@ -23,7 +23,7 @@ std::string untested_similarity(const Measured& measured, bool /*is_scored*/) {
   if (has_z) return "";
   const std::string no_attention = no_attention_text(measured);
   if (!no_attention.empty()) return no_attention;
-  return "no query has 5 keys of other tokens whose similarity differs from chance exchanges";
+  return "no query has 5 keys of other tokens over which both similarity and attention vary";
 }
 
 /// The least over heads of the probability that z reaches its threshold.

@@ -18,8 +18,9 @@ std::string scaling_type(const JsonFields& parameters) {
   if (type) return *type;
   for (const char* const field : scaling_fields) {
     if (!parameters.has(field)) continue;
-    throw DataError(parameters.file(), parameters.full_name("rope_type"),
-                    std::string("expected linear or llama3, since ") + field + " is given, got none");
+    throw DataError(
+        parameters.file(), parameters.full_name("rope_type"),
+        std::string("expected linear or llama3, since ") + field + " is given, got none");
   }
   return "default";
 }

@@ -50,8 +50,8 @@ function quantile(sorted, share) {
 // A score's colour scale: diverging around zero if values have both signs, otherwise sequential. It
 // ends at the 2nd and 98th percentile, so that one extreme head does not make all others alike.
 function scoreScale(score) {
-  const sorted = score.values.filter((value) => value !== null).sort((a, b) => a - b);
-  let low = quantile(sorted, 0.02), high = quantile(sorted, 0.98);
+  const sorted = presentValues(score).sort((a, b) => a - b);
+  let low = quantile(sorted, 0.02) ?? null, high = quantile(sorted, 0.98) ?? null;
   const diverging = low < 0 && high > 0;
   if (diverging) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
   const stops = diverging ? headData.diverging : headData.sequential;

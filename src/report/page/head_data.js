@@ -45,15 +45,25 @@ function scoreTitle(score) {
   return score.label ? `${spaced(score.name)}, ${spaced(score.label)}` : spaced(score.name);
 }
 
+// A head's value of a score; null for a removed head, whose value says nothing of the model.
+function valueOf(score, headIndex) {
+  return headData.removed[headIndex] ? null : score.values[headIndex];
+}
+
+function presentValues(score) {
+  return allHeads.map((headIndex) => valueOf(score, headIndex)).filter((value) => value !== null);
+}
+
 // Rank of a head among the model's heads that have the score; the largest value is 1.
 function rankText(score, headIndex) {
-  const value = score.values[headIndex];
-  if (value === null || headData.removed[headIndex]) return "–";
-  const present = score.values.filter((other, at) => other !== null && !headData.removed[at]);
+  const value = valueOf(score, headIndex);
+  if (value === null) return "–";
+  const present = presentValues(score);
   return `${1 + present.filter((other) => other > value).length} of ${present.length}`;
 }
 
-// Heads by falling value; heads without one are left out.
+// Heads by falling value; heads without one and removed heads are left out.
 function ranked(values) {
-  return allHeads.filter((headIndex) => values[headIndex] !== null).sort((a, b) => values[b] - values[a]);
+  return allHeads.filter((headIndex) => values[headIndex] !== null && !headData.removed[headIndex])
+    .sort((a, b) => values[b] - values[a]);
 }

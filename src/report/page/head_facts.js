@@ -2,7 +2,7 @@
 
 // One tick per head along the score's range; this head's tick is coloured.
 function scoreStrip(score, headIndex) {
-  const present = score.values.filter((value) => value !== null);
+  const present = presentValues(score);
   const low = Math.min(...present), high = Math.max(...present);
   const strip = svgElement("svg", { viewBox: "0 0 104 16", class: "strip", "aria-hidden": "true" });
   const place = (value) => (2 + (high > low ? 100 * (value - low) / (high - low) : 50)).toFixed(1);
@@ -10,7 +10,7 @@ function scoreStrip(score, headIndex) {
     { d: values.map((value) => `M${place(value)} ${from}V${to}`).join(""), class: kind }));
   if (low < 0 && high > 0) ticks([0], 0, 16, "zero");
   ticks(present, 4, 12, "others");
-  if (score.values[headIndex] !== null) ticks([score.values[headIndex]], 0, 16, "own");
+  if (valueOf(score, headIndex) !== null) ticks([score.values[headIndex]], 0, 16, "own");
   return strip;
 }
 

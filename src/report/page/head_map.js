@@ -68,6 +68,8 @@ const headMap = {
   },
 };
 
+const removedMark = "×";
+
 // `type` is an index, or -1 for heads of no type; removed heads are neither.
 function hasType(headIndex, type) {
   const held = headData.types.flags[headIndex];
@@ -103,7 +105,7 @@ function paintTypes(cell, headIndex) {
   const unexplained = (type) => headData.types.unexplained[headIndex].includes(type);
   cell.replaceChildren(...held.map((type) => paint(
     element("span", { class: unexplained(type) ? "unexplained" : null }, nameMark(names[type], names)), colours[type])));
-  if (held.length === 0) cell.append("·");
+  if (held.length === 0) cell.append(headData.removed[headIndex] ? removedMark : "·");
   const meaning = (name) => {
     const about = headData.reasons?.heads[headIndex][name]?.about;
     const hatched = unexplained(names.indexOf(name)) ? ", not shown to explain its effect" : "";
@@ -133,11 +135,15 @@ function markOf(text, colour) {
   return colour ? paint(mark, colour) : mark;
 }
 
+function removedKind() {
+  return { mark: markOf(removedMark), name: "removed", holds: (headIndex) => headData.removed[headIndex] };
+}
+
 function typeLegend() {
   const { names, colours } = headData.types;
   const kinds = names.map((name, type) => ({ mark: markOf(nameMark(name, names), colours[type]), name: spaced(name),
     holds: (headIndex) => hasType(headIndex, type) }));
-  kinds.push({ mark: markOf("·"), name: "no type", holds: (headIndex) => hasType(headIndex, -1) });
+  kinds.push({ mark: markOf("·"), name: "no type", holds: (headIndex) => hasType(headIndex, -1) }, removedKind());
   const hatched = headData.types.unexplained.some((types) => types.length > 0)
     ? element("p", { class: "faint" }, element("span", { class: "mark unexplained legend-hatch" }, "\u00a0"), " hatched: the label is not shown to explain what the head does for the loss") : null;
   return element("div", {}, kindLegend("Types; choose one to see its heads", kinds), hatched);
@@ -156,6 +162,11 @@ function paintCategory(cell, headIndex, category) {
   const value = category.values[headIndex];
   const name = category.names[value];
   cell.removeAttribute("style");
+  if (headData.removed[headIndex]) {
+    cell.textContent = removedMark;
+    nameCell(cell, headIndex, "removed");
+    return;
+  }
   cell.replaceChildren(name === "none" ? "·" : paint(element("span", {}, categoryMark(category, value)), category.colours[value]));
   nameCell(cell, headIndex, `${spaced(category.name)} ${spaced(name)}`);
 }
@@ -163,7 +174,8 @@ function paintCategory(cell, headIndex, category) {
 function categoryLegend(category) {
   const kinds = category.names.map((name, value) => ({
     mark: markOf(categoryMark(category, value), name === "none" ? null : category.colours[value]),
-    name: spaced(name), holds: (headIndex) => category.values[headIndex] === value }));
+    name: spaced(name), holds: (headIndex) => category.values[headIndex] === value && !headData.removed[headIndex] }));
+  kinds.push(removedKind());
   return element("div", {}, kindLegend(`${spaced(category.name)}; choose one to see its heads`, kinds),
     element("p", { class: "faint" }, `${category.about}.`));
 }
@@ -185,10 +197,10 @@ function shortNumber(value) {
 }
 
 function paintScore(cell, headIndex, score, scale) {
-  const value = score.values[headIndex];
+  const value = valueOf(score, headIndex), removed = headData.removed[headIndex];
   cell.removeAttribute("style");
-  cell.textContent = value === null ? "–" : shortNumber(value * 10 ** cellPower(scale));
-  nameCell(cell, headIndex, `${scoreTitle(score)} ${numberText(value)}`);
+  cell.textContent = value !== null ? shortNumber(value * 10 ** cellPower(scale)) : removed ? removedMark : "–";
+  nameCell(cell, headIndex, removed ? "removed" : `${scoreTitle(score)} ${numberText(value)}`);
   if (value === null) return;
   const rgb = scale.colour(value);
   cell.style.backgroundColor = cssColour(rgb);

@@ -17,6 +17,9 @@ function findHeads(text) {
     if (!spaced(name).includes(wanted)) return;
     add(`Type: ${spaced(name)}`, allHeads.filter((each) => hasType(each, type)).map((each) => [each, null]));
   });
+  if ("removed".startsWith(wanted)) {
+    add("Removed from the model", allHeads.filter((each) => headData.removed[each]).map((each) => [each, null]));
+  }
   for (const table of headData.tables) {
     const labels = table.rows.map((row) => row.label);
     for (const label of labels.filter((each) => spaced(each).toLowerCase().includes(wanted))) {

@@ -5,11 +5,15 @@ function drawThumbnail(cell, headIndex, shown) {
   drawPattern(cell.firstChild, pattern, shown, patternChoice.scaleEnd(pattern, shown));
 }
 
+function pictureName(headIndex) {
+  return headName(headIndex) + (headData.removed[headIndex] ? ", removed" : "");
+}
+
 // Pictures are drawn when they come into view.
 function makeModelView(place) {
   const buttons = allHeads.map((headIndex) => element("button",
-    { type: "button", "data-head-index": headIndex, title: headName(headIndex), "aria-label": `Pattern of ${headName(headIndex)}` },
-    element("canvas")));
+    { type: "button", "data-head-index": headIndex, title: pictureName(headIndex), "aria-label": `Pattern of ${pictureName(headIndex)}` },
+    element("canvas"), headData.removed[headIndex] ? element("span", { class: "faint" }, "removed") : null));
   const row = (cells, name) => element("tr", {}, element("th", { scope: "row" }, name), ...cells);
   const columns = Array.from({ length: headData.heads }, (_, head) => element("th", { scope: "col" }, `H${head}`));
   const rows = Array.from({ length: headData.layers }, (_, layer) => row(

@@ -27,7 +27,8 @@ class PatternView {
     this.lines.build();
     this.matrix.draw(this.pattern, this.shown, this.end, kinds[patternChoice.kind].units);
     const shared = kinds[patternChoice.kind].shared ? "One matrix for all heads of the layer. " : "";
-    this.note.textContent = shared + (tokens.length < of
+    const removed = headData.removed[this.headIndex] && !shared ? "The head was removed: the pattern shows no attention of the model. " : "";
+    this.note.textContent = removed + shared + (tokens.length < of
       ? `The first ${tokens.length} of ${of} tokens.` : "");
     this.choose(this.lines.pinned);
   }
