@@ -41,11 +41,6 @@ std::string sentence_of(const std::vector<std::string>& words) {
   if (text.find_first_not_of(" \t\r\n\v\f") == text.npos) {
     throw UsageError("attend: expected a sentence, got none");
   }
-  if (text.find('\0') != text.npos) throw UsageError("attend: expected text, got a NUL byte");
-  if (const std::size_t valid = utf8::valid_prefix(text); valid < text.size()) {
-    throw UsageError("attend: expected UTF-8, got " + escaped_utf8(text.substr(valid, 1)) +
-                     " at byte " + std::to_string(valid));
-  }
   return text;
 }
 
