@@ -67,7 +67,7 @@ std::string preamble(const Figure& figure, const Page& page) {
          "set border " +
          (std::holds_alternative<Heatmap>(figure.content) ? "" : "3 ") +
          "linewidth 0.7 linecolor rgb '" + std::string(grey) +
-         "'\nset tics out nomirror scale 0.4\n";
+         "'\nset tics " + tick_style + "\n";
 }
 
 }  // namespace

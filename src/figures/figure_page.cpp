@@ -329,8 +329,11 @@ void PanelScript::axes(const Page& page, std::size_t panel, const std::string& t
   for (std::size_t i = 0; i < titles.size(); ++i) {
     set("label " + std::to_string(i + 1), panel == 0 ? titles[i] : "");
   }
-  set("xtics", x.outer && !lowest ? "" : x.ticks);
-  set("ytics", y.outer && !leftmost ? "" : y.ticks);
+  const auto styled = [](const std::string& ticks) {
+    return ticks.empty() ? "" : tick_style + (" " + ticks);
+  };
+  set("xtics", x.outer && !lowest ? "" : styled(x.ticks));
+  set("ytics", y.outer && !leftmost ? "" : styled(y.ticks));
   set("format x", lowest || x.named ? x.format : "''");
   set("format y", leftmost || y.named ? y.format : "''");
 }

@@ -154,6 +154,9 @@ Page fitted(double width, const LayOut& lay_out) {
   return page;
 }
 
+/// How axes have their ticks. What unsets the ticks of an axis resets this too.
+inline constexpr const char* tick_style = "out nomirror scale 0.4";
+
 /// Commands and data for a figure's panels; settings carry over from panel to panel and are written
 /// only when they change.
 class PanelScript {

@@ -452,10 +452,10 @@ TEST_F(Figures, FewCountsHaveWholeTicks) {
   chart.panels = {{"", {bars}}};
   Figure figure{"counts", "g", "Title", "", "", chart};
   draw(figure);
-  EXPECT_THAT(file(figure.name + ".gp"), HasSubstr("set ytics 1\n"));
+  EXPECT_THAT(file(figure.name + ".gp"), HasSubstr("set ytics out nomirror scale 0.4 1\n"));
   std::get<Chart>(figure.content).panels[0].series[0].y[1] = 1.5;
   draw(figure);
-  EXPECT_THAT(file(figure.name + ".gp"), Not(HasSubstr("set ytics 1\n")));
+  EXPECT_THAT(file(figure.name + ".gp"), Not(HasSubstr("set ytics out nomirror scale 0.4 1\n")));
 }
 
 TEST_F(Figures, ALongPanelTitleTakesTwoLines) {
@@ -473,7 +473,7 @@ TEST_F(Figures, TwentyFourLayersAreAllNamedWithoutOverlap) {
   const auto samples = test::figure_samples();
   draw(samples[1]);
   const std::string script = file("heads_24x16.gp"), svg = file("heads_24x16.svg");
-  EXPECT_THAT(script, HasSubstr("set ytics 1\n"));
+  EXPECT_THAT(script, HasSubstr("set ytics out nomirror scale 0.4 1\n"));
   for (int layer = 16; layer < 24; ++layer) {
     EXPECT_EQ(count(svg, "> *" + std::to_string(layer) + "</text>"), 1u) << layer;
   }
