@@ -66,8 +66,7 @@ std::string preamble(const Figure& figure, const Page& page) {
          ".dat'\nset encoding utf8\nset minussign\nunset key\nset style fill solid noborder\n"
          "set border " +
          (std::holds_alternative<Heatmap>(figure.content) ? "" : "3 ") +
-         "linewidth 0.7 linecolor rgb '" + std::string(grey) +
-         "'\nset tics " + tick_style + "\n";
+         "linewidth 0.7 linecolor rgb '" + std::string(grey) + "'\nset tics " + tick_style + "\n";
 }
 
 }  // namespace
