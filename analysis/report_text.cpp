@@ -45,8 +45,9 @@ double mean_of_numbers(const std::vector<double>& values) {
 
 Array without_removed_heads(const Results& results, Array by_head) {
   const std::vector<bool> is_removed = removed_heads(results, {by_head.shape[0], by_head.shape[1]});
-  for (std::size_t head_index = 0; head_index < by_head.size(); ++head_index) {
-    if (is_removed[head_index]) by_head.values[head_index] = std::nan("");
+  const std::size_t n_value = by_head.size() / is_removed.size();
+  for (std::size_t i = 0; i < by_head.size(); ++i) {
+    if (is_removed[i / n_value]) by_head.values[i] = std::nan("");
   }
   return by_head;
 }

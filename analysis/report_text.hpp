@@ -35,7 +35,7 @@ double mean_of_numbers(const std::vector<double>& values);
 /// The median of the values that are not NaN; NaN if there is none.
 double median_of_numbers(const std::vector<double>& values);
 
-/// The values by layer and head, NaN for the heads that the run's model has lost.
+/// The values by layer, head and any further axes, NaN for the heads that the run's model has lost.
 Array without_removed_heads(const Results& results, Array by_head);
 
 /// `L5H1` for head_index = layer * n_head + head.

@@ -5,7 +5,6 @@
 #include "circuits/circuits.hpp"
 #include "head_figures.hpp"
 #include "headscope/figure.hpp"
-#include "headscope/head_types.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -178,11 +177,7 @@ Figure position_figure(const Results& results) {
 
 Figure offsets_figure(const Results& results) {
   const ResultsGroup& group = results.group("circuits");
-  Array share = group.values("position_only_share");
-  const std::vector<bool> removed = removed_heads(results, {share.shape[0], share.shape[1]});
-  for (std::size_t i = 0; i < share.size(); ++i) {
-    if (removed[i / share.shape[2]]) share.values[i] = std::nan("");
-  }
+  const Array share = without_removed_heads(results, group.values("position_only_share"));
   return {.name = "position_only_offsets",
           .group = group.name,
           .title = "Layer 0: attention to the last tokens from positions alone",
