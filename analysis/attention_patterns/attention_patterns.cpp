@@ -4,7 +4,6 @@
 
 #include "base/number_text.hpp"
 #include "base/utf8.hpp"
-#include "heads_left.hpp"
 #include "headscope/figure.hpp"
 
 namespace headscope {
@@ -123,7 +122,7 @@ class AttentionPatterns : public CorpusAnalysis {
         }
       }
     }
-    extend_rollout(rollout, view.pattern, heads_left_in(config, view.layer));
+    extend_rollout(rollout, view.pattern, config.heads_left_in(view.layer));
     rollouts.set(rollout.t(), view.layer);
   }
 

@@ -6,7 +6,6 @@
 #include "circuits/circuits.hpp"
 #include "circuits/weights.hpp"
 #include "document_estimates.hpp"
-#include "heads_left.hpp"
 
 namespace headscope {
 namespace {
@@ -26,7 +25,7 @@ std::string matrix_name(std::size_t projection) {
 /// The heads left of a layer; of those that share keys and values, the first.
 std::vector<Index> compared_heads(const ModelConfig& config, std::size_t projection,
                                   std::size_t layer) {
-  std::vector<Index> heads = heads_left_in(config, layer);
+  std::vector<Index> heads = config.heads_left_in(layer);
   if (!is_shared(config, projection)) return heads;
   const auto of_group = [&](Index head) { return config.group(head); };
   const auto later = std::ranges::unique(heads, {}, of_group);
@@ -66,7 +65,7 @@ std::string nothing_to_compare_text(const ModelConfig& config, std::size_t proje
                                     std::size_t n_lesser) {
   std::size_t most_left = 0, most_compared = 0;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    most_left = std::max(most_left, heads_left_in(config, layer).size());
+    most_left = std::max(most_left, config.heads_left_in(layer).size());
     most_compared = std::max(most_compared, compared_heads(config, projection, layer).size());
   }
   if (most_left < 2) return "The layers have no two heads to compare.";

@@ -6,7 +6,6 @@
 #include "base/number_text.hpp"
 #include "correlation/likeness.hpp"
 #include "correlation/sums.hpp"
-#include "heads_left.hpp"
 #include "headscope/error.hpp"
 #include "headscope/random.hpp"
 #include "report_text.hpp"
@@ -179,7 +178,7 @@ constexpr double low_correlation = 0.3;
 /// Why no two heads of a layer are compared.
 std::string no_pair_text(const ModelConfig& config) {
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    if (heads_left_in(config, layer).size() > 1)
+    if (config.heads_left_in(layer).size() > 1)
       return "No two heads of a layer have an output that is not zero.";
   }
   return "The layers have no two heads to compare.";

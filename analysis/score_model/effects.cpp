@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heads_left.hpp"
 #include "headscope/random.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
@@ -17,7 +16,7 @@ constexpr std::uint64_t effect_stream = (std::uint64_t{3} << 60) - 4;
 /// For each head of a layer the head before it, of those that the model has not lost.
 std::vector<std::optional<Index>> heads_before(const ModelConfig& config, Index layer) {
   std::vector<std::optional<Index>> before(config.n_head);
-  const std::vector<Index> left = heads_left_in(config, layer);
+  const std::vector<Index> left = config.heads_left_in(layer);
   if (left.size() < 2) return before;
   before[left.front()] = left.back();
   for (std::size_t i = 1; i < left.size(); ++i) before[left[i]] = left[i - 1];

@@ -94,6 +94,8 @@ struct ModelConfig {
 
   /// Indices (layer * n_head + head) of the heads that the model has not lost, ascending.
   std::vector<Index> heads_left() const;
+  /// The heads of a layer, 0 to n_head - 1, that the model has not lost, ascending.
+  std::vector<Index> heads_left_in(Index layer) const;
   Index d_head() const { return head_width != 0 ? head_width : d_model / n_head; }
   /// Groups of heads that share keys and values: n_head in a model that shares none.
   Index n_group() const { return n_kv_head != 0 ? n_kv_head : n_head; }

@@ -63,6 +63,14 @@ std::vector<Index> ModelConfig::heads_left() const {
   return left;
 }
 
+std::vector<Index> ModelConfig::heads_left_in(Index layer) const {
+  std::vector<Index> left;
+  for (Index head = 0; head < n_head; ++head) {
+    if (!std::ranges::binary_search(pruned_heads, HeadIndex{layer, head})) left.push_back(head);
+  }
+  return left;
+}
+
 Index ModelConfig::d_rotary() const {
   if (positions != PositionKind::rotary) return 0;
   return static_cast<Index>(static_cast<double>(d_head()) * rotary.share);

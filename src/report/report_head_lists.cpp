@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <ranges>
+#include <set>
 
 #include "base/head_range.hpp"
 #include "base/utf8.hpp"
@@ -85,8 +86,9 @@ json edge_lists(std::map<std::string, std::vector<NamedEdge>>& of_name, std::siz
   return by_head;
 }
 
+// @param removed  names of heads, which may share ports with heads that are left.
 void add_edges(const ResultsGroup& group, const EdgeLists& edges, const HeadShape& shape,
-               json& sections) {
+               const std::set<std::string>& removed, json& sections) {
   const Variable* const effect = group.find(edges.effect);
   const Variable* const q = group.find(edges.q);
   const Variable* const eligible = group.find(edges.eligible);
@@ -107,7 +109,7 @@ void add_edges(const ResultsGroup& group, const EdgeLists& edges, const HeadShap
         const std::string reader = ports[port].substr(0, dot),
                           kind = ports[port].substr(std::min(dot + 1, ports[port].size()));
         for (const std::string& head : heads_in(reader)) {
-          read[head].push_back({nodes[node], kind, change});
+          if (!removed.contains(head)) read[head].push_back({nodes[node], kind, change});
         }
         readers[nodes[node]].push_back({reader, kind, change});
       }
@@ -166,8 +168,13 @@ void add_head_lists(const Results& results, const std::vector<Presentation>& pre
   for (const auto& [group, nearest] : items_of(results, presentations, &Presentation::nearest)) {
     add_nearest(*group, *nearest, shape.n_head_total(), data["neighbours"]);
   }
+  const std::vector<bool> is_removed = removed_heads(results, shape);
+  std::set<std::string> removed;
+  for (std::size_t head_index = 0; head_index < is_removed.size(); ++head_index) {
+    if (is_removed[head_index]) removed.insert(shape.text(head_index));
+  }
   for (const auto& [group, edges] : items_of(results, presentations, &Presentation::edges)) {
-    add_edges(*group, *edges, shape, data["edges"]);
+    add_edges(*group, *edges, shape, removed, data["edges"]);
   }
   for (const auto& [group, table] : items_of(results, presentations, &Presentation::tables)) {
     add_best_rows(*group, *table, shape, data["tables"]);

@@ -16,7 +16,8 @@ void check_shape(const std::string& name, const Shape& expected, const Shape& go
 void check_fits(const std::string& name, bool fits) {
   if (fits) return;
   throw Error("statistic " + name +
-              ": expected sums below 2^57 of values below 2^55, got a larger one or infinity");
+              ": expected sums below 2^57 of values below 2^55, got a larger one or infinity; "
+              "the model's weights may be damaged");
 }
 
 /// What a document has of a name. @param kind  of what is looked for, in words.

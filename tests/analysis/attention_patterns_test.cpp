@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "base/utf8.hpp"
-#include "heads_left.hpp"
 #include "support/classification_example.hpp"
 #include "support/tolerance.hpp"
 
@@ -56,15 +55,6 @@ TEST(Rollout, LeavesOutHeadsThatTheModelHasLost) {
   const arma::mat before = rollout;
   extend_rollout(rollout, pattern, {});
   EXPECT_TRUE(arma::approx_equal(rollout, before, "absdiff", 0)) << "a layer without heads";
-}
-
-TEST(HeadsLeft, AreThoseOfTheLayer) {
-  ModelConfig config;
-  config.n_layer = 2;
-  config.n_head = 3;
-  config.pruned_heads = {{0, 1}, {1, 0}, {1, 1}, {1, 2}};
-  EXPECT_EQ(heads_left_in(config, 0), (std::vector<Index>{0, 2}));
-  EXPECT_TRUE(heads_left_in(config, 1).empty());
 }
 
 TEST(ReadableText, KeepsTextAndWritesOtherBytesInHexadecimal) {

@@ -30,6 +30,14 @@ TEST(ModelConfig, ADefaultOneHasAGroupOfItsOwnForEachHead) {
   EXPECT_EQ(config.d_rotary(), 0U);
 }
 
+TEST(ModelConfig, HeadsLeftAreThoseOfTheLayer) {
+  ModelConfig config = test::config_of({.n_layer = 2, .n_head = 3, .d_model = 6});
+  config.pruned_heads = {{0, 1}, {1, 0}, {1, 1}, {1, 2}};
+  EXPECT_EQ(config.heads_left(), (std::vector<Index>{0, 2}));
+  EXPECT_EQ(config.heads_left_in(0), (std::vector<Index>{0, 2}));
+  EXPECT_TRUE(config.heads_left_in(1).empty());
+}
+
 TEST(ModelConfig, ConsecutiveHeadsShareTheirGroupsKeysAndValues) {
   const ModelConfig config = grouped();
   EXPECT_EQ(config.d_qkv(), (6U + 2 + 2) * 16);

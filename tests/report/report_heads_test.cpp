@@ -244,6 +244,11 @@ TEST(HeadData, EdgesAreListedAtBothEndsWithThePortThatReads) {
   EXPECT_EQ(list["readers"][1], json::parse(R"([["L1H1-2", -3, "k"], ["L1H2", 2, "q"],
       ["MLP1", -0.5, ""], ["logits", 0.125, ""]])"));
   EXPECT_EQ(list["readers"][0], json::array());
+
+  results.attributes["pruned_heads"] = std::string("L1H1");
+  const json left = json::parse(head_data_json(results, presentations))["edges"][0]["lists"][0];
+  EXPECT_EQ(left["reads"][4], json::array()) << "removed, though its port is read";
+  EXPECT_EQ(left["reads"][5], list["reads"][5]);
 }
 
 TEST(HeadData, WithoutPresentationsAreWhatTheVariablesSay) {

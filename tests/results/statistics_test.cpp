@@ -120,7 +120,7 @@ TEST(Statistics, RefusesASumThatIsInfiniteOrTooLarge) {
   document.sum("total", {1})(0) = 1e300;
   EXPECT_EQ(test::message_of([&] { document.end(); }),
             "statistic total: expected sums below 2^57 of values below 2^55, got a larger one "
-            "or infinity");
+            "or infinity; the model's weights may be damaged");
 }
 
 TEST(Statistics, SealedNamesAreReadButNotAddedTo) {
