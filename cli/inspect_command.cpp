@@ -33,6 +33,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* config_name = "config.json";
+
 /// `12.3 MB`; below a tenth of it in bytes.
 std::string size_text(std::uint64_t n_byte) {
   constexpr double mega = 1e6;
@@ -229,16 +231,23 @@ bool is_text_corpus(const fs::path& path) {
   return is_text_file(path);
 }
 
-/// Whether a path is a folder that holds the files of a tokenizer and no corpus, model or results.
-bool is_tokenizer(const fs::path& path) {
-  if (!fs::is_directory(path) || !is_text_corpus(path) || !find_tokenizer_files(path.string())) {
-    return false;
-  }
+/// Whether a path is a folder without a corpus, model or results.
+bool is_folder_without_data(const fs::path& path) {
+  if (!fs::is_directory(path) || !is_text_corpus(path)) return false;
   std::error_code ignored;
   return std::ranges::none_of(fs::directory_iterator(path, ignored), [](const auto& entry) {
     const fs::path file = entry.path().filename();
     return file.extension() == ".h5" || (is_text_file(file) && file != "merges.txt");
   });
+}
+
+bool is_tokenizer(const std::string& path) {
+  return is_folder_without_data(path) && find_tokenizer_files(path).has_value();
+}
+
+/// Whether a path is a folder with the config of a model and no weights.
+bool is_config_folder(const fs::path& path) {
+  return is_folder_without_data(path) && fs::exists(path / config_name);
 }
 
 void print_tokenizer(const std::string& path) {
@@ -288,6 +297,9 @@ class InspectCommand : public Command {
         print_line("the run", "headscope inspect " + shell_word(*run));
       } else if (is_task_input(path)) {
         print_tasks(path, reading_);
+      } else if (is_config_folder(path)) {
+        print_heading(path, "config of a model without weights");
+        print_description((fs::path(path) / config_name).string(), n_head_, with_arrays_);
       } else if (is_tokenizer(path)) {
         print_tokenizer(path);
       } else if (is_text_corpus(path)) {

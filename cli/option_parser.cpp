@@ -198,16 +198,17 @@ bool parse_options(const std::string& command, const std::vector<std::string>& a
   }
   if (values["help"].as<bool>()) return false;
   if (values.count("config") > 0) {
-    read_config_file(values["config"].as<std::string>(), description, values);
+    Option& config = options.at("config");
+    config.set(given_words(config, values));
+    read_config_file(config.words.front(), description, values);
   }
   for (Option& option : options.options()) {
     const Words words = given_words(option, values);
     if (!words.empty()) option.set(words);
-    if (option.required.empty() || (!option.words.empty() && !option.words.front().empty())) {
-      continue;
-    }
+    const bool is_empty = std::ranges::count(option.words, "") > 0;
+    if (option.required.empty() || (!option.words.empty() && !is_empty)) continue;
     throw UsageError((option.positional ? command : "--" + option.name) + ": expected " +
-                     option.required + ", got none" +
+                     option.required + ", got " + (option.words.size() > 1 ? "\"\"" : "none") +
                      (option.positional && arguments.empty()
                           ? "; usage: headscope " + usage_text(command, options)
                           : ""));

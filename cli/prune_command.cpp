@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <iostream>
 #include <set>
 
 #include "base/utf8.hpp"
 #include "commands.hpp"
+#include "headscope/error.hpp"
 #include "headscope/prune.hpp"
 #include "headscope/tokenizer.hpp"
 #include "run_output.hpp"
@@ -34,17 +36,40 @@ class PruneCommand : public Command {
     const PruneMode mode = mode_ == "zero" ? PruneMode::zero : PruneMode::remove;
     check_model_output(model_, out_);
     Model model = load_model(model_, {n_head_});
+    const std::size_t n_removed_before = model.config.pruned_heads.size();
+    check_heads_left(model, heads);
     prune_heads(model, heads, mode);
     if (const auto files = tokenizer_files_of(model)) store_tokenizer(*files, model);
     save_model(model, out_);
-    std::cout << Terminal::out().labelled(
-        one_line(out_) + ":", 0,
-        std::to_string(heads.size()) + " of " +
-            std::to_string(model.config.n_layer * model.config.n_head) + " heads " +
-            (mode == PruneMode::remove ? "removed" : "set to zero"));
+    std::cout << Terminal::out().labelled(one_line(out_) + ":", 0,
+                                          mode == PruneMode::zero
+                                              ? of_all_heads(heads.size(), model) + " set to zero"
+                                              : removal_text(n_removed_before, model));
   }
 
  private:
+  void check_heads_left(const Model& model, const std::vector<HeadIndex>& heads) const {
+    for (const HeadIndex head : heads) {
+      if (!std::ranges::binary_search(model.config.pruned_heads, head)) continue;
+      throw OptionError("--heads",
+                        "expected heads that " + model_ + " still has, got " + head.text());
+    }
+  }
+
+  /// `3 of 6 heads`.
+  static std::string of_all_heads(std::size_t n_head, const Model& model) {
+    return std::to_string(n_head) + " of " +
+           std::to_string(model.config.n_layer * model.config.n_head) + " heads";
+  }
+
+  static std::string removal_text(std::size_t n_before, const Model& model) {
+    const std::size_t n_removed = model.config.pruned_heads.size();
+    const std::string text = of_all_heads(n_removed, model);
+    if (n_before == 0) return text + " removed";
+    return text + " are removed, " + std::to_string(n_removed - n_before) +
+           " of them by this command";
+  }
+
   std::string model_, out_, mode_ = "remove";
   std::vector<std::string> heads_;
   std::uint64_t n_head_ = 0;

@@ -61,6 +61,7 @@ class OptionTable {
   /// A switch. Giving it inverts the field.
   Option& operator()(bool& field, Option option);
   Option& operator()(std::uint64_t& field, Option option);
+  /// A text, which may not be empty.
   Option& operator()(std::string& field, Option option);
   /// Comma-separated names in one argument or, if `several`, one value per argument.
   Option& operator()(std::vector<std::string>& field, Option option);

@@ -13,8 +13,19 @@ namespace {
 
 using Words = Option::Words;
 
-void check_choice(const Option& option, const std::string& value) {
+/// What an option expects, from its placeholder.
+std::string expected_kind(const Option& option) {
+  if (option.value.starts_with("DIR")) return "a folder";
+  if (option.value.starts_with("FILE")) return "a file";
+  return option.value.starts_with("PATH") ? "a file or folder" : "a value";
+}
+
+/// The parser refuses empty values of required options.
+void check_value(const Option& option, const std::string& value) {
   const Words& choices = option.choices;
+  if (choices.empty() && option.required.empty() && value.empty()) {
+    option.refuse(expected_kind(option) + ",", value);
+  }
   if (choices.empty() || std::ranges::count(choices, value) > 0) return;
   throw OptionError("--" + option.name, "expected one of " + joined(choices, ", ") + "; got \"" +
                                             value + "\"" + suggestion(value, choices));
@@ -68,7 +79,7 @@ Option& OptionTable::operator()(std::uint64_t& field, Option option) {
 Option& OptionTable::operator()(std::string& field, Option option) {
   option.default_value = field;
   option.store = [&field](const Option& self, const Words& words) {
-    check_choice(self, words.front());
+    check_value(self, words.front());
     field = words.front();
   };
   return add(std::move(option));
@@ -85,7 +96,7 @@ Option& OptionTable::operator()(std::vector<std::string>& field, Option option) 
       }
       values.assign(names.begin(), names.end());
     }
-    for (const std::string& value : values) check_choice(self, value);
+    for (const std::string& value : values) check_value(self, value);
     field = values;
   };
   return add(std::move(option));

@@ -180,6 +180,25 @@ TEST_F(Prune, CommandWritesAModelThatRuns) {
             AttributeValue("L0H1,L1H0,L1H2"));
 }
 
+TEST_F(Prune, CommandRefusesRemovedHeadsAndCountsThem) {
+  const std::string more = folder_.file("more.h5");
+  const auto prune = [&](const std::string& heads, const std::string& mode) {
+    return run_headscope({"prune", path_, more, "--heads", heads, "--mode", mode});
+  };
+  run_headscope({"prune", test::data_path("tiny_flat/float64.h5"), path_, "--heads", "L0H1,L1H0"});
+  for (const char* const mode : {"remove", "zero"}) {
+    const Finished refused = prune("L0H0,L0H1", mode);
+    EXPECT_EQ(refused.exit_status, 2);
+    EXPECT_EQ(refused.err,
+              "headscope: --heads: expected heads that " + path_ + " still has, got L0H1\n");
+    EXPECT_FALSE(std::filesystem::exists(more));
+  }
+  EXPECT_EQ(prune("L1H2", "remove").out,
+            more + ": 3 of 6 heads are removed, 1 of them by this command\n");
+  EXPECT_EQ(load_model(more).config.pruned_heads, golden_heads);
+  EXPECT_EQ(prune("L1H2", "zero").out, more + ": 1 of 6 heads set to zero\n");
+}
+
 TEST_F(Prune, RemovedHeadsAreOfNoType) {
   const std::string model = std::string(HEADSCOPE_PROJECT_DIR) + "/data/planted-model.h5";
   const auto types = [&](const std::string& file) {

@@ -92,6 +92,22 @@ TEST(CommandLine, AnInputOfAnotherKindIsNamed) {
   EXPECT_THAT(run_headscope({"inspect", folder.path()}).err, HasSubstr("adapter"));
 }
 
+TEST(CommandLine, AFolderWithAConfigAndNoWeightsIsDescribedByItsConfig) {
+  const TemporaryDirectory folder;
+  const std::string config = folder.file("config.json");
+  fs::copy_file(HEADSCOPE_TEST_DATA "/tiny_safetensors_pruned/config.json", config);
+  const std::string of_config = run_headscope({"inspect", config}).out;
+  EXPECT_THAT(of_config, HasSubstr("estimated memory"));
+  const std::string of_folder = folder.path() + ": config of a model without weights\n" + of_config;
+  EXPECT_EQ(run_headscope({"inspect", folder.path()}).out, of_folder);
+  for (const char* const name : {"vocab.json", "merges.txt"}) {
+    fs::copy_file(std::string(HEADSCOPE_PROJECT_DIR "/data/tokenizer/") + name, folder.file(name));
+  }
+  EXPECT_EQ(run_headscope({"inspect", folder.path()}).out, of_folder);
+  test::write_file(folder.file("c.txt"), "The cat.");
+  EXPECT_THAT(run_headscope({"inspect", folder.path()}).out, HasSubstr(": corpus\n"));
+}
+
 TEST(CommandLine, InspectReadsTextWithoutAFirstToken) {
   const TemporaryDirectory folder;
   const std::string corpus = folder.file("c.txt"), pairs = folder.file("t.jsonl");
@@ -230,6 +246,40 @@ TEST(CommandLine, NamesTheOptionOrFileThatIsMissing) {
   expect_refused({"convert", "a.h5"}, 2, "convert: expected an output file, got none");
   expect_refused({"run", "--output", ""}, 2,
                  "--output: expected a folder for the results, got none");
+}
+
+TEST(CommandLine, AnEmptyValueIsRefused) {
+  const auto run = [](const Words& options) {
+    Words arguments{"run", "--output", "x"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return arguments;
+  };
+  expect_refused(run({"--model", ""}), 2, "--model: expected a file, got \"\"");
+  expect_refused(run({"--corpus", ""}), 2, "--corpus: expected a file or folder, got \"\"");
+  expect_refused(run({"--tasks", "a.jsonl", ""}), 2, "--tasks: expected a file, got \"\"");
+  expect_refused(run({"--tokenizer", ""}), 2, "--tokenizer: expected a folder, got \"\"");
+  expect_refused(run({"--bos", ""}), 2, "--bos: expected a value, got \"\"");
+  expect_refused(run({"--encoding", ""}), 2, "--encoding: expected a value, got \"\"");
+  expect_refused(run({"--features", ""}), 2, "--features: expected a file, got \"\"");
+  expect_refused(run({"--paths-ordering", ""}), 2, "--paths-ordering: expected a file, got \"\"");
+  expect_refused(run({"--config", ""}), 2, "--config: expected a file, got \"\"");
+  expect_refused({"attend", "hi", "--model", ""}, 2, "--model: expected a file, got \"\"");
+  expect_refused({"attend", "hi", "--next", ""}, 2, "--next: expected a value, got \"\"");
+  expect_refused({"attend", "hi", "-o", ""}, 2, "--output: expected a file, got \"\"");
+  expect_refused({"inspect", "c.txt", "--tokenizer", ""}, 2,
+                 "--tokenizer: expected a folder, got \"\"");
+  expect_refused({"tasks", "ioi", "--tokenizer", ""}, 2,
+                 "--tokenizer: expected a file or folder, got \"\"");
+  expect_refused({"compare", "a", "b", "-o", "c", "--label", "a", ""}, 2,
+                 "--label: expected a value, got \"\"");
+  expect_refused({"merge", "a.h5", "", "--output", "x"}, 2, "merge: expected shards, got \"\"");
+
+  const TemporaryDirectory folder;
+  const std::string config = folder.file("options");
+  for (const char* const line : {"bos = \"\"\n", "bos =\n"}) {
+    test::write_file(config, line);
+    expect_refused(run({"--config", config}), 2, "--bos: expected a value, got \"\"");
+  }
 }
 
 TEST(CommandLine, ListNamesEveryRegisteredAnalysis) {
