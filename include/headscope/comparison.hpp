@@ -48,12 +48,12 @@ struct Comparison {
 /// By run, with intervals where known: the measures that at least two runs have, NaN in others. If
 /// all have as many layers and heads, also each variable by head that all have, as
 /// `GROUP_VARIABLE`, and
-/// - `GROUP_VARIABLE_difference` from the first run (numbers), NaN for heads that either model has
-///   lost;
+/// - `GROUP_VARIABLE_difference` from the first run (numbers, but for those that name a position or
+///   a label), NaN for heads that either model has lost;
 /// - `GROUP_VARIABLE_changed`: whether the difference's interval excludes 0, or, if it has none,
 ///   the intervals of both runs lie apart; 0 for heads that either model has lost;
-/// - `GROUP_VARIABLE_rank_correlation`: Spearman's with the first run over the heads that have a
-///   value in both;
+/// - `GROUP_VARIABLE_rank_correlation` (the same numbers): Spearman's with the first run over the
+///   heads that have a value in both;
 /// - `type_transition`: heads by primary type in the first run and in this run.
 /// Along further dimensions, a variable by head has the labels found in all runs, a measure the
 /// labels found in any run. A dimension whose labels differ between groups is called

@@ -158,20 +158,23 @@ std::string changed_line(const ResultsGroup& group) {
   return joined(sentences, " ");
 }
 
-std::string order_line(const ResultsGroup& group, const std::vector<ScoreSection>& scores) {
+/// Whether the variable holds p- or q-values of a test: they are no scores.
+bool is_of_test(const Variable& variable) {
+  return variable.name.ends_with("_p") || variable.name.ends_with("_q");
+}
+
+std::string order_line(const ResultsGroup& group) {
   std::vector<Ranked> found;
   const std::vector<std::string>& runs = group.labels("run");
-  for (const ScoreSection& section : scores) {
-    for (const std::string& name : section.variables) {
-      const Variable* const correlation = group.find(name + "_rank_correlation");
-      if (correlation == nullptr) continue;
-      for (const ComparedSlice& slice : compared_slices(group, *correlation)) {
-        for (std::size_t run = 1; run < runs.size(); ++run) {
-          const double value = correlation->values.values[slice.at[run][0]];
-          if (std::isnan(value)) continue;
-          found.push_back({value, in_words(name, slice.label) + " (" + number_text(value, 2) +
-                                      " in " + runs[run] + ")"});
-        }
+  for (const Variable& variable : group.variables) {
+    const Variable* const correlation = group.find(variable.name + "_rank_correlation");
+    if (correlation == nullptr || is_of_test(variable)) continue;
+    for (const ComparedSlice& slice : compared_slices(group, *correlation)) {
+      for (std::size_t run = 1; run < runs.size(); ++run) {
+        const double value = correlation->values.values[slice.at[run][0]];
+        if (std::isnan(value)) continue;
+        found.push_back({value, in_words(variable.name, slice.label) + " (" +
+                                    number_text(value, 2) + " in " + runs[run] + ")"});
       }
     }
   }
@@ -344,14 +347,13 @@ Presentation comparison_presentation(const std::vector<Presentation>& presentati
       comparison.scores.push_back(std::move(section));
     }
   }
-  comparison.describe = [measures = comparison.measures,
-                         scores = comparison.scores](const Results& results) {
+  comparison.describe = [measures = comparison.measures](const Results& results) {
     const ResultsGroup& group = results.group(comparison_group);
     Description description;
     description.add("Runs", runs_line(group));
     description.add("The model as a whole", measures_line(group, measures));
     description.add("Heads", changed_line(group));
-    description.add("Order of heads", order_line(group, scores));
+    description.add("Order of heads", order_line(group));
     description.add("Types", types_line(group));
     description.overview = overview(group, measures);
     return description;

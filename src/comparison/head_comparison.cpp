@@ -29,6 +29,12 @@ std::optional<std::vector<RunVariable>> variable_in_every_run(const std::vector<
   return by_run;
 }
 
+/// Whether the numbers name something, such as a position or a label's index
+/// (`Declaration::integer`): their differences and order mean nothing.
+bool are_names(const Variable& variable) {
+  return variable.type == Variable::Type::integer && variable.units == "1";
+}
+
 /// By run and head, whether the run's model has lost the head.
 using RemovedHeads = std::vector<std::vector<bool>>;
 
@@ -230,6 +236,7 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
         continue;
       }
       group.add(*all);
+      if (are_names(*all)) continue;
       Variable difference = differences(*all, *by_run, paired_runs(runs, *by_run));
       leave_out_removed(removed, group, *all, difference);
       group.add(difference);

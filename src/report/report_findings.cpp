@@ -28,11 +28,21 @@ std::string said_of_model(const std::vector<Description>& descriptions,
   return "";
 }
 
+// `, of which 9 are removed`; empty where the model has all heads.
+std::string removed_text(const Results& results, const HeadShape& shape) {
+  const auto n_removed = std::ranges::count(removed_heads(results, shape), true);
+  if (n_removed == 0) return "";
+  return ", of which " + std::to_string(n_removed) + (n_removed == 1 ? " is" : " are") + " removed";
+}
+
 std::string model_line(const Results& results, const std::vector<Description>& descriptions,
                        const HeadShape& shape) {
-  std::string text = model_name(results) + " has " + count_text(shape.n_layer, "layer") + " of " +
-                     count_text(shape.n_head, "head") +
-                     said_of_model(descriptions, &Description::model_size, " and ") + ".";
+  const std::string removed = removed_text(results, shape);
+  std::string text =
+      model_name(results) + " has " + count_text(shape.n_layer, "layer") + " of " +
+      count_text(shape.n_head, "head") + removed +
+      said_of_model(descriptions, &Description::model_size, removed.empty() ? " and " : ", and ") +
+      ".";
   const std::int64_t n_token = results.integer("n_token").value_or(-1),
                      n_document = results.integer("n_document").value_or(-1);
   if (n_token >= 0 && n_document >= 0) {
@@ -87,16 +97,16 @@ std::string claims_paragraph(const Results& results) {
       n_untested += !claim.arithmetic && !is_tested(claim);
     }
   }
-  std::vector<std::string> uncounted;
-  if (n_untested > 0) {
-    uncounted.push_back(count_text(n_untested, "more claim") +
-                        (n_untested == 1 ? " was" : " were") + " not tested");
-  }
-  if (n_arithmetic > 0) {
-    uncounted.push_back(count_text(n_arithmetic, "more claim") +
-                        (n_arithmetic == 1 ? " is" : " are") + " decided by arithmetic alone");
-  }
   std::string text = claims_line(results);
+  std::vector<std::string> uncounted;
+  const auto add = [&](std::size_t n, const std::string& one_is, const std::string& several_are) {
+    if (n == 0) return;
+    const bool is_first = text.empty() && uncounted.empty();
+    uncounted.push_back(count_text(n, is_first ? "claim" : "more claim") +
+                        (n == 1 ? one_is : several_are));
+  };
+  add(n_untested, " was not tested", " were not tested");
+  add(n_arithmetic, " is decided by arithmetic alone", " are decided by arithmetic alone");
   if (!uncounted.empty()) text += (text.empty() ? "" : " ") + joined(uncounted, "; ") + ".";
   return text;
 }

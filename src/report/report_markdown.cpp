@@ -108,11 +108,12 @@ std::string claims_text(const ReportContent& content) {
   return "## Claims\n\n" + plain(claims_paragraph(content.results)) + "\n\n" + table_text(table);
 }
 
-// Each head's main type, a row for each layer.
+// Each head's main type or `removed`, a row for each layer.
 std::string head_map_text(const Results& results) {
   const std::optional<HeadTypes> types = head_types(results);
   if (!types) return "";
   const HeadShape shape = head_shape(results).value();
+  const std::vector<bool> is_removed = removed_heads(results, shape);
   ReportTable map{"", {""}, {}};
   for (std::size_t head = 0; head < shape.n_head; ++head) {
     map.headings.push_back("H" + std::to_string(head));
@@ -122,7 +123,9 @@ std::string head_map_text(const Results& results) {
       map.rows.push_back({"L" + std::to_string(head_index / shape.n_head), "", {}});
     }
     const std::optional<std::size_t> type = types->primary[head_index];
-    map.rows.back().cells.push_back(type ? spaced(types->names[*type]) : "–");
+    map.rows.back().cells.push_back(is_removed[head_index] ? "removed"
+                                    : type                 ? spaced(types->names[*type])
+                                                           : "–");
   }
   return table_text(map);
 }

@@ -116,6 +116,21 @@ TEST(Comparison, SetsEveryVariableByHeadSideBySide) {
   EXPECT_FALSE(group.has("weather_rain_sum"));
 }
 
+TEST(Comparison, NumbersThatNameSomethingAreNotSubtracted) {
+  std::vector<ComparedRun> runs{weather("a", first_rain, {0, 0, 0}, 5),
+                                weather("b", first_rain, {0, 0, 0}, 5)};
+  for (ComparedRun& run : runs) {
+    run.results.groups[0].add(
+        Declaration::integer("wettest_day", "layer head", "number of the wettest day"),
+        Array({1, 3}, {5, 3, 4}));
+  }
+  const ResultsGroup group = compared(runs);
+  EXPECT_THAT(values(group, "weather_wettest_day"), ElementsAre(5, 3, 4, 5, 3, 4));
+  EXPECT_FALSE(group.has("weather_wettest_day_difference"));
+  EXPECT_FALSE(group.has("weather_wettest_day_rank_correlation"));
+  EXPECT_TRUE(group.has("weather_days_rank_correlation")) << "a count names nothing";
+}
+
 TEST(Comparison, AHeadHasChangedIfItsIntervalsLieApart) {
   // Half widths of 1: apart from a difference above 2 on.
   const ResultsGroup group = compared({weather("a", first_rain, {0, 0, 0}, 5),
@@ -650,8 +665,23 @@ TEST(Comparison, FindingsNameWhatChanged) {
           "Scores in which the most heads differ from a beyond their intervals: weather rain, "
           "spring (1 of 3 heads in b); weather rain, autumn (1 of 3 heads in b).",
           "Scores whose order of heads agrees least with that in a, by Spearman's rho: weather "
-          "rain, spring (-0.5 in b); weather rain, autumn (1 in b).",
+          "rain, spring (-0.5 in b); weather rain, autumn (1 in b); weather days (1 in b).",
           "In b 1 of 3 heads has another main type than in a (dry to wet)."));
+}
+
+TEST(Comparison, FindingsNameTheScoreOfTheLeastOrderThoughNoPanelShowsIt) {
+  std::vector<ComparedRun> runs{weather("a", first_rain, {0, 0, 0}, 5),
+                                weather("b", first_rain, {0, 0, 0}, 5)};
+  const auto add = [&](const char* name, const std::vector<std::vector<double>>& by_run) {
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      runs[run].results.groups[0].add({name, "layer head", "1", name}, Array({1, 3}, by_run[run]));
+    }
+  };
+  add("wind", {{1, 2, 3}, {3, 2, 1}});
+  add("wind_p", {{0.1, 0.2, 0.3}, {0.3, 0.2, 0.1}});
+  EXPECT_THAT(
+      lines(compared(runs))[3],
+      HasSubstr("by Spearman's rho: weather wind (-1 in b); weather rain, spring (1 in b)"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -344,6 +345,21 @@ TEST(Findings, CountOneDocumentAsOne) {
             "28,830 tokens in 1 document; its loss is 3.2 nats per token.");
 }
 
+TEST(Findings, SayHowManyHeadsAreRemoved) {
+  Results results = test::results_sample();
+  const auto said = [&](const std::string& removed, const std::vector<Description>& descriptions) {
+    results.attributes["pruned_heads"] = removed;
+    return findings(results, descriptions)[0].text;
+  };
+  EXPECT_EQ(said("", {}), "tiny <b>.h5 has 2 layers of 3 heads.");
+  EXPECT_EQ(said("L0H1", {}), "tiny <b>.h5 has 2 layers of 3 heads, of which 1 is removed.");
+  Description size;
+  size.model_size = "2.321 million parameters";
+  EXPECT_EQ(said("L0H1,L1H2", {size}),
+            "tiny <b>.h5 has 2 layers of 3 heads, of which 2 are removed, and 2.321 million "
+            "parameters.");
+}
+
 TEST(Claims, AreAllCountedAboveTheirList) {
   Results results = test::results_sample();
   EXPECT_EQ(claims_by_group(results.groups).size(), 4u);
@@ -351,10 +367,16 @@ TEST(Claims, AreAllCountedAboveTheirList) {
       claims_paragraph(results),
       "Of 2 claims about heads put to the test, 1 holds for this model, 0 do not, and 1 cannot "
       "be decided. 1 more claim was not tested; 1 more claim is decided by arithmetic alone.");
-  for (ResultsGroup& group : results.groups) {
-    std::erase_if(group.claims, [](const Claim& claim) { return !claim.arithmetic; });
-  }
-  EXPECT_EQ(claims_paragraph(results), "1 more claim is decided by arithmetic alone.");
+  const auto keep = [&](auto is_kept) {
+    for (ResultsGroup& group : results.groups) {
+      std::erase_if(group.claims, [&](const Claim& claim) { return !is_kept(claim); });
+    }
+  };
+  keep([](const Claim& claim) { return claim.arithmetic || std::isnan(claim.effect.value); });
+  EXPECT_EQ(claims_paragraph(results),
+            "1 claim was not tested; 1 more claim is decided by arithmetic alone.");
+  keep([](const Claim& claim) { return claim.arithmetic; });
+  EXPECT_EQ(claims_paragraph(results), "1 claim is decided by arithmetic alone.");
 }
 
 TEST(Findings, WithoutDescriptionsAreTheModelAndTheClaims) {

@@ -106,6 +106,15 @@ TEST(Report, HasFigureDefinitionSourceAndProvenance) {
   EXPECT_LT(at("| 9b |"), at("| 2 |"));
 }
 
+TEST(Report, TellsRemovedHeadsFromHeadsWithoutAType) {
+  Results results = test::results_sample();
+  results.attributes["pruned_heads"] = std::string("L1H0,L1H2");
+  const test::TemporaryDirectory folder;
+  write_report(results, test::sample_presentations(), {}, folder.file(""));
+  EXPECT_THAT(test::read_file(folder.file("report.md")),
+              HasSubstr("| L0 | – | positional | – |\n| L1 | removed | – | removed |\n"));
+}
+
 TEST(Report, HasNumbersTooSmallForAllDigitsOfFloat64) {
   EXPECT_EQ(json_number(1.2345e-310, 2).dump(), "1.2e-310");
   Results results = test::results_sample();
