@@ -113,10 +113,6 @@ class ChartWriter {
     script_.add("set samples 2");
     if (chart_.log_x) script_.add("set logscale x");
     if (chart_.log_y) script_.add("set logscale y");
-    // A range below two powers of ten needs ticks between them.
-    if (chart_.log_y && y_ranges_[0].high < 100 * y_ranges_[0].low) {
-      script_.add("set for [k=-9:12] ytics add (2*10.0**k, 5*10.0**k)");
-    }
     for (std::size_t i = 0; i < page_.n_panel; ++i) write_panel(i);
     script_.add("unset multiplot");
     std::vector<AxisRange> across, up;
@@ -234,10 +230,24 @@ class ChartWriter {
     const bool counted = !chart_.log_y && y_ranges_[0].high - y_ranges_[0].low < most_counts &&
                          whole_numbers(chart_, &Series::y);
     page_.y = {.title = chart_.y_title,
-               .ticks = counted ? "1" : "autofreq",
+               .ticks = counted        ? "1"
+                        : chart_.log_y ? log_ticks(y_ranges_[0])
+                                       : "autofreq",
                .named = chart_.separate_ranges,
                .extent = numbers,
                .format = format(y_ranges_[0])};
+  }
+
+  // A range below two powers of ten needs ticks between them.
+  static std::string log_ticks(const Range& range) {
+    if (range.high >= 100 * range.low) return "autofreq";
+    const double power = std::pow(10, std::floor(std::log10(range.low)));
+    std::vector<double> between;
+    for (const double tick : {2 * power, 5 * power, 20 * power, 50 * power, 200 * power}) {
+      if (tick >= range.low && tick <= range.high) between.push_back(tick);
+    }
+    return between.empty() ? "autofreq"
+                           : "autofreq add (" + joined(between, ", ", gnuplot_number) + ")";
   }
 
   // Counts as 10k, 10M.

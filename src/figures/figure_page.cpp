@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
@@ -114,14 +116,40 @@ std::string gnuplot_lines(const std::vector<std::string>& lines) {
   return joined(lines, ".\"\\n\".", gnuplot_string);
 }
 
+/// The text, cut in its middle if it is wider than `width`.
+std::string fit_ends(std::string_view text, double width) {
+  const std::string line = one_line(text);
+  const std::string begin = fit_text(line, width / 2);
+  std::size_t end = line.size();
+  while (end > 0 && text_width(begin) + text_width(line.substr(end)) < width - text_size) {
+    do --end;
+    while (end > 0 && utf8::is_continuation(line[end]));
+  }
+  return begin + line.substr(end);
+}
+
+/// The texts, cut if they are wider than `width`: at their ends, or where that makes different
+/// texts equal, in their middle.
+std::vector<std::string> fit_texts(const std::vector<std::string>& texts, double width) {
+  std::map<std::string, std::set<std::string>> texts_of;  // by the cut text
+  for (const std::string& text : texts) texts_of[fit_text(text, width)].insert(text);
+  std::vector<std::string> shown;
+  for (const std::string& text : texts) {
+    std::string cut = fit_text(text, width);
+    shown.push_back(texts_of[cut].size() > 1 ? fit_ends(text, width) : std::move(cut));
+  }
+  return shown;
+}
+
 std::string tick_list(const std::vector<std::string>& labels, std::size_t step, double longest) {
+  const std::vector<std::string> shown = fit_texts(labels, longest);
   std::vector<std::string> ticks;
   std::size_t n_label = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i].empty() || n_label++ % step != 0) continue;
     // gnuplot reads a percent sign in a tick's label as the start of a format.
     std::string label;
-    for (const char c : fit_text(labels[i], longest)) label.append(c == '%' ? 2 : 1, c);
+    for (const char c : shown[i]) label.append(c == '%' ? 2 : 1, c);
     ticks.push_back(gnuplot_string(label) + " " + std::to_string(i));
   }
   return "(" + joined(ticks, ", ") + ")";

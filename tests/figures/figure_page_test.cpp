@@ -33,6 +33,18 @@ TEST(TickList, ThinsOutOnlyTheLabelsThatAreNotEmpty) {
   EXPECT_EQ(tick_list(labels, 2), "('a' 1, 'c' 7)");
 }
 
+TEST(TickList, CutsLabelsThatBeginAlikeInTheirMiddle) {
+  const std::string begin = "direct effect, determiner noun agreement ";
+  const std::string cut =
+      tick_list({begin + "irregular 1", begin + "irregular 2", "another one " + begin});
+  EXPECT_EQ(cut,
+            "('direct effect…irregular 1' 0, 'direct effect…irregular 2' 1, "
+            "'another one direct effec…' 2)");
+  EXPECT_EQ(tick_list({begin, begin}),
+            "('direct effect, determin…' 0, 'direct effect, determin…' 1)")
+      << "equal labels";
+}
+
 TEST(LabelledAxis, GivesALabelTheRoomOfTheEmptyOnesBesideIt) {
   std::vector<std::string> labels(120);
   for (std::size_t i = 5; i < labels.size(); i += 10) labels[i] = "L" + std::to_string(i / 10);

@@ -341,6 +341,23 @@ TEST_F(Figures, EqualAxesDrawAUnitAsLongInBothDirections) {
   EXPECT_NEAR(width / across, height / up, 0.02 * width / across);
 }
 
+TEST_F(Figures, ALogarithmicAxisOfLessThanTwoDecadesHasNumbersBetweenPowersOfTen) {
+  Figure figure = one_line_chart();
+  auto& chart = std::get<Chart>(figure.content);
+  chart.log_y = true;
+  chart.panels[0].reference_lines.clear();
+  Series& series = chart.panels[0].series[0];
+  series.x = {0, 1};
+  series.y = {4, 30};
+  series.low.clear();
+  series.high.clear();
+  draw(figure);
+  const std::string svg = file(figure.name + ".svg");
+  for (const int tick : {5, 10, 20}) {
+    EXPECT_EQ(count(svg, ">\\s*" + std::to_string(tick) + "\\s*<"), 1u) << tick;
+  }
+}
+
 TEST_F(Figures, PanelsWithOwnAxesShowTheRangeOfTheirSeries) {
   Figure figure = one_line_chart();
   auto& chart = std::get<Chart>(figure.content);

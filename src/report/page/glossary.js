@@ -13,7 +13,7 @@ function linkTerm(term, texts) {
 
 function linkTerms() {
   const texts = textNodes(document.getElementById("main"),
-    "a, button, svg, select, script, code, h2, summary, details, table.head-map, #model-view, #next-tokens, #glossary, #head-panel");
+    "a, button, svg, select, tbody th, script, code, h2, summary, details, table.head-map, #model-view, #next-tokens, #glossary, #head-panel");
   // Longer words first: `direct effect` before a part of it.
   Array.from(document.querySelectorAll("#glossary dt"))
     .sort((a, b) => b.textContent.length - a.textContent.length)
