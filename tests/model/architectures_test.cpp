@@ -201,6 +201,9 @@ TEST_F(ArchitectureRefusals, WhatIsNotComputedIsNamed) {
                                   {"rope_scaling", {{"type", "linear"}, {"factor", 4}}}}),
             "config.json:rope_scaling: expected the scaling of rope_parameters, none, got "
             "{\"factor\":4.0,\"rope_type\":\"linear\"}");
+  EXPECT_EQ(
+      error_after("llama", {{"rope_scaling", {{"rope_theta", 9e9}, {"type", "default"}}}}),
+      "config.json:rope_scaling.rope_theta: expected 500 as in rope_parameters, got 9000000000");
   EXPECT_EQ(error_after("llama", {{"rope_parameters", {{"full_attention", json::object()}}}}),
             "config.json:rope_parameters: expected the same parameters for all layers, got "
             "\"full_attention\"");

@@ -76,9 +76,17 @@ RotaryNames read_parameters(const JsonFields& config, const char* name, Rotary& 
 
 RotaryNames read_rotary(const JsonFields& config, Rotary& rotary) {
   if (!config.has("rope_parameters")) return read_parameters(config, "rope_scaling", rotary);
-  Rotary of_scaling = rotary;
-  read_parameters(config, "rope_scaling", of_scaling);
   RotaryNames names = read_parameters(config, "rope_parameters", rotary);
+  Rotary of_scaling = rotary;
+  of_scaling.scaling = RotaryScaling::none;
+  const RotaryNames other_names = read_parameters(config, "rope_scaling", of_scaling);
+  for (const auto& [member, name] : other_names) {
+    const bool is_of_scaling = member != &Rotary::theta && member != &Rotary::share;
+    if (is_of_scaling || of_scaling.*member == rotary.*member) continue;
+    throw DataError(config.file(), name,
+                    "expected " + number_text(rotary.*member, 0) + " as in rope_parameters, got " +
+                        number_text(of_scaling.*member, 0));
+  }
   const std::string scaling = rotary_scaling_text(rotary), other = rotary_scaling_text(of_scaling);
   if (config.has("rope_scaling") && scaling != other) {
     throw DataError(config.file(), config.full_name("rope_scaling"),
