@@ -97,8 +97,9 @@ Figure disagreement(const ResultsGroup& group) {
           .caption =
               "Minus the mean over pairs of heads of the cosine of their values (subspace), the "
               "overlap of their attention (position), and the cosine of their outputs (output). A "
-              "head is paired also with itself: H unrelated heads have -1/H, one head has -1. "
-              "Higher is more different; -1 is identical heads.",
+              "head is paired also with itself: by subspace and output H unrelated heads have "
+              "-1/H and identical heads, or one head, -1; by position identical heads have -1 "
+              "only if they attend to one token. Higher is more different.",
           .source = "Li et al. 2018",
           .content = Chart{.panels = {panel}, .x_title = "layer", .y_title = "disagreement"}};
 }

@@ -1,6 +1,7 @@
 #include "correlation/likeness.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
 
@@ -13,7 +14,8 @@
 namespace headscope {
 namespace {
 
-/// Mean |cosine| of different heads by space and layer, then output_overlap: 2 n_layer + 1 values.
+/// By layer: mean |cosine| of different heads in head space, the same in residual space, and the
+/// share of output_overlap. 3 n_layer values; NaN where fewer than two heads write something.
 std::vector<double> likeness_values(const BlockProducts& blocks, const BootstrapCounts& weights) {
   std::vector<double> values, overlap;
   for (const std::size_t space : {head_space, residual_space}) {
@@ -22,31 +24,43 @@ std::vector<double> likeness_values(const BlockProducts& blocks, const Bootstrap
       const arma::mat products = total.matrix(layer);
       const double cosine = mean_abs_off_diagonal(cosines(products));
       values.push_back(cosine);
-      if (space != residual_space || std::isnan(cosine)) continue;  // a layer without two heads
+      if (space != residual_space) continue;
       const arma::mat sizes = arma::abs(products);
-      overlap.push_back(1 - arma::trace(sizes) / arma::accu(sizes));
+      overlap.push_back(std::isnan(cosine) ? cosine : 1 - arma::trace(sizes) / arma::accu(sizes));
     }
   }
-  values.push_back(mean_of_numbers(overlap));
+  values.insert(values.end(), overlap.begin(), overlap.end());
   return values;
 }
 
-/// Appends the mean over layers of |cosine| in residual space to likeness_values.
-std::vector<double> with_mean(std::vector<double> values) {
-  const auto n_layer = static_cast<std::ptrdiff_t>(values.size() / 2);
-  values.push_back(mean_of_numbers({values.begin() + n_layer, values.begin() + 2 * n_layer}));
+/// Appends the means over layers of |cosine| in residual space and of the overlap.
+std::vector<double> with_means(std::vector<double> values) {
+  const auto n_layer = static_cast<std::ptrdiff_t>(values.size() / 3);
+  for (const std::ptrdiff_t first : {n_layer, 2 * n_layer}) {
+    values.push_back(mean_of_numbers({values.begin() + first, values.begin() + first + n_layer}));
+  }
   return values;
 }
 
-/// @param estimates  of with_mean's values.
+/// @param estimates  of with_means' values.
 Likeness as_likeness(std::vector<Estimate> estimates) {
+  const std::size_t n_layer = estimates.size() / 3;
   Likeness likeness;
-  likeness.mean_abs_cosine_mean = std::move(estimates.back());
-  estimates.pop_back();
   likeness.output_overlap = std::move(estimates.back());
   estimates.pop_back();
+  likeness.mean_abs_cosine_mean = std::move(estimates.back());
+  estimates.resize(2 * n_layer);
   likeness.mean_abs_cosine = std::move(estimates);
   return likeness;
+}
+
+/// How far a further value lies from the mean of these in 95 % of cases, if they are normally
+/// distributed. NaN of one.
+double prediction_half_width(const arma::vec& values) {
+  if (values.size() < 2) return std::nan("");
+  const auto n = static_cast<double>(values.size());
+  const boost::math::students_t_distribution<> student(n - 1);
+  return boost::math::quantile(student, 0.975) * arma::stddev(values) * std::sqrt(1 + 1 / n);
 }
 
 BlockProducts control_products(const ControlValues& control) {
@@ -67,15 +81,15 @@ Likeness likeness_of(const Statistics& statistics, const AnalysisSettings& setti
   const BlockProducts blocks = block_products(statistics);
   std::vector<Estimate> estimates = settings.bootstrap(statistics.total("n_document").values)
                                         .estimates([&](const BootstrapCounts& weights) {
-                                          return with_mean(likeness_values(blocks, weights));
+                                          return with_means(likeness_values(blocks, weights));
                                         });
   for (Estimate& estimate : estimates) estimate = within(std::move(estimate), 0, 1);
   return as_likeness(std::move(estimates));
 }
 
-Likeness likeness_difference(const Statistics& statistics,
-                             const std::vector<ControlValues>& controls,
-                             const AnalysisSettings& settings) {
+LikenessDifference likeness_difference(const Statistics& statistics,
+                                       const std::vector<ControlValues>& controls,
+                                       const AnalysisSettings& settings) {
   const BlockProducts trained = block_products(statistics);
   std::vector<BlockProducts> untrained;
   for (const ControlValues& control : controls) untrained.push_back(control_products(control));
@@ -92,7 +106,7 @@ Likeness likeness_difference(const Statistics& statistics,
         values[i] -= of_control[i] / static_cast<double>(chosen.size());
       }
     }
-    return with_mean(std::move(values));
+    return with_means(std::move(values));
   };
   std::vector<std::size_t> every(controls.size());
   std::iota(every.begin(), every.end(), std::size_t{0});
@@ -109,7 +123,17 @@ Likeness likeness_difference(const Statistics& statistics,
     }
     samples.push_back(differences(documents.draw(i), control_documents.draw(i), drawn));
   }
-  return as_likeness(bootstrap_estimates(observed, samples));
+  LikenessDifference difference{as_likeness(bootstrap_estimates(observed, samples))};
+  arma::vec cosines(controls.size()), overlaps(controls.size());
+  for (const std::size_t control : every) {
+    const std::vector<double> from_one =
+        differences(documents.observed(), control_documents.observed(), {control});
+    overlaps(control) = from_one.back();
+    cosines(control) = from_one.end()[-2];
+  }
+  difference.untrained_cosine = prediction_half_width(cosines);
+  difference.untrained_overlap = prediction_half_width(overlaps);
+  return difference;
 }
 
 Array control_cosines(const std::vector<ControlValues>& controls) {

@@ -24,15 +24,22 @@ struct Likeness {
                             ///< between different heads, mean over layers
 };
 
+/// Likeness in the model minus its mean over untrained models.
+struct LikenessDifference : Likeness {
+  /// How far a further untrained model would lie from this mean in 95 % of cases, of
+  /// mean_abs_cosine_mean and output_overlap: t s sqrt(1 + 1 / n), with the standard deviation s of
+  /// n untrained models. NaN of one.
+  double untrained_cosine = 0, untrained_overlap = 0;
+};
+
 /// Intervals over documents.
 Likeness likeness_of(const Statistics& statistics, const AnalysisSettings& settings);
 
-/// Likeness in the model minus its mean over untrained models. Documents and untrained models are
-/// resampled.
+/// Documents and untrained models are resampled.
 /// @param controls  as correlation_control_values, of equal documents.
-Likeness likeness_difference(const Statistics& statistics,
-                             const std::vector<ControlValues>& controls,
-                             const AnalysisSettings& settings);
+LikenessDifference likeness_difference(const Statistics& statistics,
+                                       const std::vector<ControlValues>& controls,
+                                       const AnalysisSettings& settings);
 
 /// Mean |cosine| of different heads in untrained models: control x space x layer.
 Array control_cosines(const std::vector<ControlValues>& controls);

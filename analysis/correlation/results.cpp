@@ -44,11 +44,11 @@ const VariableTable correlation_variables{
     {"output_overlap", "", "1",
      "sum of |inner product| over pairs of different heads, divided by the same sum over all "
      "pairs, each head with itself included; outputs in residual space; mean over layers with two "
-     "heads. Before W_O this share is 0: heads have separate dimensions there",
+     "heads that write something. Before W_O this share is 0: heads have separate dimensions there",
      headscope_definition, by_documents},
     {"output_overlap_difference", "", "1",
-     "output_overlap minus the mean output_overlap of untrained models; documents and untrained "
-     "models are resampled",
+     "output_overlap minus that of untrained models in the same layers, mean over these models; "
+     "documents and untrained models are resampled",
      headscope_definition, by_documents},
     {"mean_abs_cosine", "space layer", "cosine", "mean over pairs of different heads of |cosine|",
      headscope_definition, by_documents},
@@ -235,22 +235,38 @@ Claim mixing_claim(const Estimate& overlap, const ModelConfig& config, const Res
                                  ? percent(*most)
                                  : "between " + percent(*least) + " and " + percent(*most)) +
                             " of the output of its layer.") +
-      " Untrained models (--control random) put the claim to the test.";
+      " Only untrained models (--control random) can decide the claim.";
   return claim;
 }
 
+/// Beyond 0, and further from it than an untrained model may be.
+Verdict verdict_beside(const Estimate& difference, double untrained, std::size_t n_control,
+                       Side side) {
+  const bool is_beyond = std::abs(difference.value) > untrained;
+  return n_control < n_control_per_kind || !is_beyond ? Verdict::undecided
+                                                      : verdict_of(difference, side, 0);
+}
+
+/// @param side  `above` or `below`.
+std::string beside_text(double untrained, const std::string& side) {
+  if (std::isnan(untrained)) return ". One untrained model settles nothing.";
+  return ". A further untrained model would lie up to " + number_text(untrained, 3) +
+         " from this mean in 95 % of cases. The claim holds when the interval lies " + side +
+         " 0 and the difference is larger.";
+}
+
 /// Puts the claim to the test against untrained models.
-/// @param difference  of output_overlap, trained less untrained.
-void settle_mixing(const Estimate& difference, std::size_t n_control, ResultsGroup& group) {
+/// @param untrained  as LikenessDifference::untrained_overlap.
+void settle_mixing(const Estimate& difference, double untrained, std::size_t n_control,
+                   ResultsGroup& group) {
   Claim& claim = *std::ranges::find(group.claims, mixing_statement, &Claim::statement);
   claim.effect_name += ", trained minus untrained";
   claim.effect = difference;
   if (std::isnan(difference.value)) return;
-  if (n_control >= n_control_per_kind) claim.verdict = verdict_of(difference, Side::above, 0);
+  claim.verdict = verdict_beside(difference, untrained, n_control, Side::above);
   claim.evidence += " The trained model's share minus the mean share of " +
                     count_text(n_control, "untrained model") + " is " +
-                    number_text(difference.value, 3) +
-                    ". The claim holds when the interval lies above 0.";
+                    number_text(difference.value, 3) + beside_text(untrained, "above");
 }
 
 std::string summary_text(const ResultsGroup& group, const Estimate& mean_cosine,
@@ -333,10 +349,10 @@ ControlValues correlation_control_values(const Statistics& statistics) {
 void add_control_comparison(const Statistics& statistics,
                             const std::vector<ControlValues>& controls, const ModelConfig& config,
                             const AnalysisSettings& settings, ResultsGroup& group) {
-  const Likeness difference = likeness_difference(statistics, controls, settings);
+  const LikenessDifference difference = likeness_difference(statistics, controls, settings);
   group.add(correlation_variables["output_overlap_difference"],
             std::vector<Estimate>{difference.output_overlap});
-  settle_mixing(difference.output_overlap, controls.size(), group);
+  settle_mixing(difference.output_overlap, difference.untrained_overlap, controls.size(), group);
   group.add_dimension(Dimension::count("control", controls.size()));
   group.add(correlation_variables["mean_abs_cosine_control"], control_cosines(controls));
   group.add(correlation_variables["mean_abs_cosine_difference"], difference.mean_abs_cosine);
@@ -349,15 +365,14 @@ void add_control_comparison(const Statistics& statistics,
   claim.statement = "Different heads' outputs are less alike than in an untrained model.";
   claim.effect_name = "mean |cosine| in residual space, trained minus untrained, mean over layers";
   claim.effect = difference.mean_abs_cosine_mean;
-  claim.verdict = controls.size() < n_control_per_kind
-                      ? Verdict::undecided
-                      : verdict_of(difference.mean_abs_cosine_mean, Side::below, 0);
+  claim.verdict =
+      verdict_beside(claim.effect, difference.untrained_cosine, controls.size(), Side::below);
   claim.evidence = std::isnan(claim.effect.value)
                        ? no_pair_text(config)
                        : "The mean absolute cosine of the trained model minus the mean of " +
                              count_text(controls.size(), "untrained model") + " is " +
                              number_text(claim.effect.value, 3) +
-                             ". The claim holds when the interval lies below 0.";
+                             beside_text(difference.untrained_cosine, "below");
   group.claims.push_back(std::move(claim));
 }
 

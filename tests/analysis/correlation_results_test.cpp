@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "correlation/likeness.hpp"
 #include "correlation/results.hpp"
 #include "correlation/sums.hpp"
 #include "support/random_weights.hpp"
@@ -171,6 +172,36 @@ TEST(MixingClaim, IsSettledByUntrainedModels) {
   EXPECT_EQ(alone.claims.at(1).verdict, Verdict::undecided) << "no untrained model";
 }
 
+// Products of two heads, by layer with this cosine in both spaces; NaN where the heads write
+// nothing.
+Statistics layers_of(const std::vector<double>& cosines) {
+  Statistics statistics;
+  DocumentStatistics sums(statistics, 0);
+  for (const char* const name : {"head_total", "residual_total"}) {
+    Array& products = sums.sum(name, {n_document_block, cosines.size(), 2, 2});
+    for (Index layer = 0; layer < cosines.size(); ++layer) {
+      if (std::isnan(cosines[layer])) continue;
+      products(0, layer, 0, 0) = products(0, layer, 1, 1) = 1;
+      products(0, layer, 0, 1) = products(0, layer, 1, 0) = cosines[layer];
+    }
+  }
+  sums.sum("n_document", {n_document_block})(0) = least_documents;
+  sums.end();
+  return statistics;
+}
+
+TEST(MixingClaim, LeavesOutTheLayersWithoutTwoHeadsInTheUntrainedModelsToo) {
+  const double none = arma::datum::nan;
+  const auto overlap = [&](const std::vector<double>& trained,
+                           const std::vector<double>& untrained) {
+    const std::vector<ControlValues> controls(5, correlation_control_values(layers_of(untrained)));
+    return likeness_difference(layers_of(trained), controls, settings()).output_overlap.value;
+  };
+  EXPECT_NEAR(overlap({none, 0.25}, {0.75, 0.25}), 0, test::double_rounding);
+  EXPECT_NEAR(overlap({0.5, none}, {0.25, 0.9}), 0.5 / 1.5 - 0.25 / 1.25, test::double_rounding);
+  EXPECT_TRUE(std::isnan(overlap({none, none}, {0.75, 0.25})));
+}
+
 TEST(ControlClaim, IsNotSettledByFewerThanFiveUntrainedModels) {
   EXPECT_EQ(compared({0.1, 0.2}, {0.3, 0.3}, 4).claims.back().verdict, Verdict::undecided);
   EXPECT_LT(compared({0.1, 0.2}, {0.3, 0.3}, 4).claims.back().effect.high, 0);
@@ -192,6 +223,27 @@ TEST(ControlClaim, CountsWhatUntrainedModelsDifferBy) {
   EXPECT_GT(effect.high, 0.05);
   EXPECT_NEAR(group.variable("mean_abs_cosine_control").values(4, 1, 0), 0.55,
               test::double_rounding);
+}
+
+TEST(ControlClaim, IsUndecidedWhereAFurtherUntrainedModelMightLieAsFar) {
+  const std::vector<double> none(2, 0), trained{0.05, 0.05};
+  const auto claim_beside = [&](const std::vector<double>& untrained) {
+    ResultsGroup group =
+        correlation_results(sums_of(none, trained), correlation_config(), settings());
+    std::vector<ControlValues> controls;
+    for (const double cosine : untrained) {
+      controls.push_back(correlation_control_values(sums_of(none, {cosine, cosine})));
+    }
+    add_control_comparison(sums_of(none, trained), controls, correlation_config(), settings(),
+                           group);
+    return group.claims.back();
+  };
+  // Student's t with 4 degrees of freedom has 97.5 % below 2.776, the standard deviation is 0.178.
+  const Claim far_apart = claim_beside({0.1, 0.2, 0.35, 0.4, 0.55});
+  EXPECT_LT(far_apart.effect.high, 0) << "an interval of the mean alone";
+  EXPECT_EQ(far_apart.verdict, Verdict::undecided);
+  EXPECT_THAT(far_apart.evidence, HasSubstr("would lie up to 0.533 from this mean"));
+  EXPECT_EQ(claim_beside({0.3, 0.31, 0.32, 0.33, 0.34}).verdict, Verdict::holds);
 }
 
 TEST(ControlClaim, ComparesTheSameDocumentsInEachResample) {
