@@ -33,7 +33,7 @@ struct PathsOptions {
                       "same length, at most 64 tokens; other tasks use mean"})
         .choices = {"zero", "mean", "position_mean"};
     option(n_pair, {"paths-pairs", "N",
-                    "number of pairs of each task, spread evenly, on which edges are ablated "
+                    "number of pairs of each task, spread at random, on which edges are ablated "
                     "exactly and circuits are run; gradients use all pairs",
                     "all"});
     option(ordering, {"paths-ordering", "FILE",
@@ -58,9 +58,9 @@ struct PathsOptions {
     });
     return has_one_length && length <= most_position ? length : 1;
   }
-  /// Whether pair i of n is in the sample that --paths-pairs sets.
-  bool is_sampled_pair(std::uint64_t i, std::uint64_t n) const {
-    return n_pair == 0 || n <= n_pair || (i + 1) * n_pair / n > i * n_pair / n;
+  /// How many of a task's pairs --paths-pairs samples.
+  std::uint64_t n_sampled_pair(std::uint64_t n_task_pair) const {
+    return n_pair == 0 ? n_task_pair : std::min(n_pair, n_task_pair);
   }
 };
 

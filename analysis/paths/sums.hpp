@@ -41,7 +41,7 @@ struct PathSums : MarginSums {
   std::string narrowed(int pass) const { return name("narrowed " + std::to_string(pass)); }
   // Of the pruning pass.
   std::string pruned = name("pruned");      ///< edge, 1 for those left
-  std::string n_judged = name("n_judged");  ///< block, pairs that judge: half_of_pairs 1
+  std::string n_judged = name("n_judged");  ///< block, pairs that judge
   std::string pruned_margin =
       name("pruned_margin");  ///< block x {no edge, those left, all}, margins of these pairs, nats
 };

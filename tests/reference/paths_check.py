@@ -18,7 +18,7 @@ import numpy as np
 
 from classification_check import adjusted
 from plain_bpe import Tokenizer
-from plain_gpt2 import compare, gelu_new, layer_norm, read_model, report_failures, t_upper_tail
+from plain_gpt2 import CounterRandom, compare, gelu_new, layer_norm, read_model, report_failures, spread_sample, t_upper_tail
 
 # Margins of up to about 70 nats in the program's float32; differences along small steps in float64. The gradient of a saturated softmax
 # is a difference of nearly equal numbers, which float32 gives to five digits.
@@ -221,20 +221,24 @@ def check_task(task, replacement, group, place, steps):
 
 
 def check_pruned(task, replacement, group, place, whole, of_no_edge):
-    """The pruned circuit on odd pairs and, if it has at most ten edges, that none can go on even pairs. `whole` and `of_no_edge` are the
-    margins with all edges and with none."""
+    """The pruned circuit on the pairs that judge and, if it has at most ten edges, that none can go on the pairs that prune. `whole` and
+    `of_no_edge` are the margins with all edges and with none."""
     in_circuit = group["edge_in_circuit"][place]
     names = {axis: [str(name, "utf-8") for name in group[axis]] for axis in ("node", "port")}
     kept = {(names["node"][i], names["port"][j]) for i, j in np.argwhere(in_circuit == 1)}
     compare("pruned edges", len(kept), group["circuit_edges_pruned"][place], 0)
 
-    def by_parity(margins):
-        return np.array([margins[0::2].sum(), margins[1::2].sum()])
+    judges = np.zeros(len(whole), dtype=bool)
+    seed = int(group.file.attrs["seed"])
+    judges[spread_sample(len(whole), len(whole) // 2, CounterRandom(seed, (7 << 60) + place))] = True
+
+    def by_half(margins):
+        return np.array([margins[~judges].sum(), margins[judges].sum()])
 
     def sums(edges):
-        return by_parity(task.margins(circuit(edges, replacement, task.nodes)))
+        return by_half(task.margins(circuit(edges, replacement, task.nodes)))
 
-    none, left, all_edges = by_parity(of_no_edge), sums(kept), by_parity(whole)
+    none, left, all_edges = by_half(of_no_edge), sums(kept), by_half(whole)
     shares = (left - none) / (all_edges - none)
     compare("pruned faithfulness", shares[1], group["faithfulness_pruned"][place], 2 * TOLERANCE)
     if len(kept) <= 10:

@@ -45,8 +45,7 @@ class CircuitPruningPass : public TaskPass {
     const std::size_t task = input_.batches[batch].task;
     if (!is_first_of_task(input_, batch) || std::isnan(fewest_[task])) return 0;
     const std::vector<Index>& order = circuits_.plan(task).order;
-    const SampledPairs pruning = half_of_pairs(input_, task, 0),
-                       judging = half_of_pairs(input_, task, 1);
+    const SampledPairs pruning = pruning_pairs(input_, task), judging = judging_pairs(input_, task);
     std::uint64_t n_check = 0;
     const auto margin_of = [&](const std::vector<Index>& edges) {
       ++n_check;

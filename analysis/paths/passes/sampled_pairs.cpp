@@ -1,16 +1,28 @@
 #include "paths/passes/sampled_pairs.hpp"
 
+#include <set>
+
+#include "headscope/random.hpp"
+#include "random_draws.hpp"
+
 namespace headscope {
 namespace {
 
+/// First streams of random draws; a task's is so many further.
+constexpr std::uint64_t sample_stream = std::uint64_t{5} << 60,
+                        judging_stream = std::uint64_t{7} << 60;
+
+/// Numbers of a task's pairs that are sampled, ascending.
+std::set<Index> sampled_of_task(const PathsInput& input, std::size_t task) {
+  const std::size_t n_pair = input.tasks[task].pairs.size();
+  return spread_sample(n_pair, input.options().n_sampled_pair(n_pair),
+                       CounterRandom(input.settings.seed, sample_stream + task));
+}
+
 /// Numbers of the batch's pairs that are sampled.
 std::vector<std::size_t> sampled_numbers(const PathsInput& input, const PairBatch& batch) {
-  std::vector<std::size_t> numbers;
-  for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
-    if (input.options().is_sampled_pair(i, input.tasks[batch.task].pairs.size()))
-      numbers.push_back(i);
-  }
-  return numbers;
+  const std::set<Index> sampled = sampled_of_task(input, batch.task);
+  return {sampled.lower_bound(batch.first), sampled.lower_bound(batch.first + batch.count)};
 }
 
 SampledPairs pairs_numbered(const PathsInput& input, std::size_t task,
@@ -19,6 +31,17 @@ SampledPairs pairs_numbered(const PathsInput& input, std::size_t task,
   SampledPairs pairs{task, {}, std::move(numbers), all.size()};
   for (const std::size_t i : pairs.pair_numbers) pairs.task.pairs.push_back(all[i]);
   return pairs;
+}
+
+SampledPairs half_of_pairs(const PathsInput& input, std::size_t task, bool judges) {
+  const std::set<Index> all = sampled_of_task(input, task);
+  const std::set<Index> judging = spread_sample(
+      all.size(), all.size() / 2, CounterRandom(input.settings.seed, judging_stream + task));
+  std::vector<std::size_t> numbers;
+  for (Index place = 0; const Index pair : all) {
+    if (judging.contains(place++) == judges) numbers.push_back(pair);
+  }
+  return pairs_numbered(input, task, std::move(numbers));
 }
 
 }  // namespace
@@ -31,12 +54,12 @@ SampledPairs sampled_pairs(const PathsInput& input, const PairBatch& batch) {
   return pairs_numbered(input, batch.task, sampled_numbers(input, batch));
 }
 
-SampledPairs half_of_pairs(const PathsInput& input, std::size_t task, std::size_t parity) {
-  const std::vector<std::size_t> all =
-      sampled_numbers(input, {task, 0, input.tasks[task].pairs.size(), 0});
-  std::vector<std::size_t> numbers;
-  for (std::size_t i = parity; i < all.size(); i += 2) numbers.push_back(all[i]);
-  return pairs_numbered(input, task, std::move(numbers));
+SampledPairs pruning_pairs(const PathsInput& input, std::size_t task) {
+  return half_of_pairs(input, task, false);
+}
+
+SampledPairs judging_pairs(const PathsInput& input, std::size_t task) {
+  return half_of_pairs(input, task, true);
 }
 
 double sampled_share(const PathsInput& input, const PairBatch& batch) {

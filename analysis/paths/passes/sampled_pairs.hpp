@@ -34,9 +34,10 @@ struct SampledPairs {
 
 /// The sampled pairs of one batch.
 SampledPairs sampled_pairs(const PathsInput& input, const PairBatch& batch);
-/// Every second of a task's sampled pairs. @param parity  0: from the first on; 1: from the second
-/// on.
-SampledPairs half_of_pairs(const PathsInput& input, std::size_t task, std::size_t parity);
+/// Half of a task's sampled pairs: of each two, one at random judges circuits, the other prunes
+/// them. Without chance a file in which kinds of pairs alternate would give each half one kind.
+SampledPairs pruning_pairs(const PathsInput& input, std::size_t task);
+SampledPairs judging_pairs(const PathsInput& input, std::size_t task);
 
 /// Share of a batch's pairs that are sampled.
 double sampled_share(const PathsInput& input, const PairBatch& batch);
