@@ -36,17 +36,22 @@ std::vector<std::string> first_token_labels(const ResultsGroup& document, std::s
   return text != nullptr ? token_labels(labels) : labels;
 }
 
-Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types) {
+/// Nothing if the model has no head left.
+std::optional<Figure> type_patterns_figure(const Results& results, const HeadTypes& types) {
+  const ResultsGroup& document = results.group("attention/0");
   const Array& patterns = document.values("pattern");
   const std::size_t n_head = patterns.shape[1], n_token = std::min(patterns.shape[2], most_tokens);
   // Of each type, none last, the sharpest first.
   std::map<std::size_t, std::vector<std::pair<double, HeadIndex>>> sharpest;
+  const std::vector<bool> is_removed = removed_heads(results, {patterns.shape[0], n_head});
   for (std::size_t head_index = 0; head_index < types.primary.size(); ++head_index) {
+    if (is_removed[head_index]) continue;
     const std::size_t type = types.primary[head_index].value_or(types.names.size());
     const HeadIndex head = HeadIndex::of(head_index, n_head);
     const double sharp = sharpness(patterns.part(head.layer).part(head.head), n_token);
     sharpest[type].emplace_back(sharp, head);
   }
+  if (sharpest.empty()) return std::nullopt;
   std::vector<std::pair<std::size_t, HeadIndex>> shown_heads;
   std::size_t n_of_type = 0, n_before = 0;
   // Further heads fill the last row.
@@ -71,25 +76,26 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
   }
   const std::vector<std::string> labels = first_token_labels(document, n_token);
   const bool has_text = document.find("token_text") != nullptr;
-  return {.name = "clark2019_patterns",
-          .group = document.name,
-          .title = "What a head of each type looks at",
-          .caption =
-              "Attention in the first " + std::to_string(n_token) +
-              " tokens of the first document, for the head of each type with the sharpest pattern "
-              "(largest mean over queries of the largest weight beyond the first token). Further "
-              "heads fill the last row. Each row of a panel is a query and sums to 1." +
-              (has_text ? " ‿ joins a token to the word before."
-                        : " Tokens are named by their ids: there was no tokenizer."),
-          .source = "Clark et al. 2019, figure 1",
-          .content = Heatmap{.panels = std::move(panels),
-                             .row_title = "from",
-                             .column_title = "to",
-                             .value_title = "attention (probability)",
-                             .row_labels = labels,
-                             .column_labels = labels,
-                             .low = 0,
-                             .high = 1}};
+  return Figure{
+      .name = "clark2019_patterns",
+      .group = document.name,
+      .title = "What a head of each type looks at",
+      .caption =
+          "Attention in the first " + std::to_string(n_token) +
+          " tokens of the first document, for the head of each type with the sharpest pattern "
+          "(largest mean over queries of the largest weight beyond the first token). Further "
+          "heads fill the last row. Each row of a panel is a query and sums to 1." +
+          (has_text ? " ‿ joins a token to the word before."
+                    : " Tokens are named by their ids: there was no tokenizer."),
+      .source = "Clark et al. 2019, figure 1",
+      .content = Heatmap{.panels = std::move(panels),
+                         .row_title = "from",
+                         .column_title = "to",
+                         .value_title = "attention (probability)",
+                         .row_labels = labels,
+                         .column_labels = labels,
+                         .low = 0,
+                         .high = 1}};
 }
 
 }  // namespace
@@ -97,7 +103,9 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
 std::vector<Figure> attention_patterns_figures(const Results& results) {
   const std::optional<HeadTypes> types = head_types(results);
   if (!types || !results.has("attention/0")) return {};
-  return {type_patterns_figure(results.group("attention/0"), *types)};
+  std::vector<Figure> figures;
+  if (auto figure = type_patterns_figure(results, *types)) figures.push_back(std::move(*figure));
+  return figures;
 }
 
 }  // namespace headscope

@@ -36,14 +36,14 @@ std::vector<Index> compared_heads(const ModelConfig& config, std::size_t project
 /// Pairs of heads of a layer.
 struct LayerPairs {
   std::vector<double> ratios;  ///< overlap divided by chance, of projections of full rank
-  std::size_t n_lesser = 0;    ///< pairs left out: a rank is below d_head, and none is 0
+  std::size_t n_lesser = 0;    ///< pairs left out: a rank is below the full one, and none is 0
 };
 
 LayerPairs pairs_in_layer(const ResultsGroup& group, const Array& rank, const ModelConfig& config,
                           std::size_t projection, std::size_t layer) {
   const Array& overlap = group.values("subspace_overlap");
   const double chance = group.scalar("subspace_overlap_null_mean");
-  const auto full = static_cast<double>(config.d_head());
+  const auto full = static_cast<double>(std::min(config.d_head(), config.d_model));
   const std::vector<Index> heads = compared_heads(config, projection, layer);
   LayerPairs pairs;
   for (std::size_t b = 1; b < heads.size(); ++b) {
@@ -140,7 +140,9 @@ Claim subspace_claim(const ResultsGroup& group, const Array& subspace_rank,
   claim.evidence =
       "The mean over layers of the mean overlap of two heads (" + std::to_string(ratios.size()) +
       " pairs in all" +
-      (is_shared(config, projection) ? " that share no " + matrix_name(projection) : "") +
+      (is_shared(config, projection)
+           ? ", one of two groups of heads that share a " + matrix_name(projection)
+           : "") +
       lesser_rank_text(n_lesser) + ") is " + decimals(claim.effect.value * chance, 3) +
       " against " + decimals(chance, 3) + " for random subspaces. 95 % of the pairs lie between " +
       decimals(spread.low, 2) + " and " + decimals(spread.high, 2) + " times chance; " +

@@ -139,20 +139,22 @@ Figure overlap_figure(const ResultsGroup& group) {
                       {std::move(pairs), std::move(mean)},
                       {{"random subspaces", chance}}});
   }
-  return {.name = "subspace_overlap",
-          .group = group.name,
-          .title = "Do the heads of a layer share directions?",
-          .caption =
-              "Mean squared cosine of the principal angles between two heads' column spaces (row "
-              "spaces of W_O) in the residual stream, a point for each pair of heads of a layer, "
-              "beside random subspaces of the same size. 0 is orthogonal, 1 the same subspace. "
-              "Heads that share keys and values are not compared in W_K and W_V. Of more than 40 "
-              "pairs of a layer, 40 are drawn, from the smallest overlap to the largest. "
-              "`subspace_overlap` in results.h5 has the matrices.",
-          .source = "Bjorck & Golub 1973",
-          .content = Chart{.panels = std::move(panels),
-                           .x_title = "layer",
-                           .y_title = "overlap (mean squared cosine)"}};
+  return {
+      .name = "subspace_overlap",
+      .group = group.name,
+      .title = "Do the heads of a layer share directions?",
+      .caption =
+          "Mean squared cosine of the principal angles between two heads' column spaces (row "
+          "spaces of W_O) in the residual stream, a point for each pair of heads of a layer, "
+          "beside random subspaces of full rank; two of lesser rank have a smaller chance. 0 is "
+          "orthogonal, 1 the same subspace. "
+          "Heads that share keys and values are not compared in W_K and W_V. Of more than 40 "
+          "pairs of a layer, 40 are drawn, from the smallest overlap to the largest. "
+          "`subspace_overlap` in results.h5 has the matrices.",
+      .source = "Bjorck & Golub 1973",
+      .content = Chart{.panels = std::move(panels),
+                       .x_title = "layer",
+                       .y_title = "overlap (mean squared cosine)"}};
 }
 
 Figure position_figure(const Results& results) {

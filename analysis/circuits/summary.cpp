@@ -88,7 +88,7 @@ std::string composition_text(const ResultsGroup& group, const CompositionExcess&
   std::vector<std::size_t> order = ranking(excess.scores().values);
   if (order.empty()) {
     return finite_values(group.values("ov_copying").values).empty()
-               ? " Composition has no value: no head has a value circuit."
+               ? " Composition has no value."
                : " There are no heads of two layers, or no random draws, to judge composition by.";
   }
   std::erase_if(order, [&](std::size_t index) { return excess.scores().values[index] <= 0; });
@@ -142,8 +142,8 @@ std::string position_text(const ResultsGroup& group) {
   const Array& share = group.values("position_only_share");
   std::vector<double> previous = share.part(0).at_last(1).values;
   for (std::size_t head = 0; head < previous.size(); ++head) {
-    const bool is_removed = std::isnan(group.values("ov_copying").values[head]);
-    if (is_removed) previous[head] = std::nan("");
+    const bool writes_nothing = std::isnan(group.values("ov_copying").values[head]);
+    if (writes_nothing) previous[head] = std::nan("");
   }
   if (ranking(previous).empty()) return "";
   return " From positions alone, the layer 0 heads that look most at the previous token are " +

@@ -68,8 +68,9 @@ std::string choices_caption(const ResultsGroup& group) {
   return caption;
 }
 
-Figure type_map_figure(const ResultsGroup& group) {
-  Heatmap map = head_map("type", {{"", group.values("primary")}});
+Figure type_map_figure(const Results& results) {
+  const ResultsGroup& group = results.group("classification");
+  Heatmap map = head_map("type", {{"", values_of_heads(results, "primary")}});
   map.scale = ColourScale::categorical;
   map.categories = spaced(group.variable("primary").flag_meanings);
   return {.name = "head_types",
@@ -77,7 +78,7 @@ Figure type_map_figure(const ResultsGroup& group) {
           .title = "What each head does",
           .caption =
               "Each head's primary type: the type whose threshold the head passes by the largest "
-              "share of the possible margin. none: the head passes no threshold or was removed." +
+              "share of the possible margin. none: the head passes no threshold." +
               choices_caption(group),
           .source = std::string(headscope_definition) + ", after Voita et al. 2019",
           .content = std::move(map)};
@@ -109,7 +110,8 @@ Chart type_counts_bars(const std::vector<std::string>& names,
     bars.style = Series::Style::bars;
     bars.colour = colours[type];
   }
-  Chart chart = layer_chart("heads", std::move(series));
+  // One type has no key.
+  Chart chart = layer_chart(names.size() == 1 ? names[0] + " heads" : "heads", std::move(series));
   for (Index layer = 0; layer < n_by_layer.front().size(); ++layer) {
     chart.x_labels.push_back(std::to_string(layer));
   }
@@ -270,13 +272,16 @@ Figure dependency_alignment_figure(const Results& results) {
 
 Figure distance_figure(const Results& results) {
   const ResultsGroup& group = results.group("classification");
+  const double uniform = group.scalar("distance_uniform");
   return {.name = "vig2019_distance",
           .group = group.name,
           .title = "How far back heads look",
-          .caption =
-              "Attention-weighted mean distance to the key, sink excluded, tokens. A head that "
-              "attends to the sink equally at all queries, and evenly to all other keys, has " +
-              number_text(group.scalar("distance_uniform"), 3) + " on these documents.",
+          .caption = "Attention-weighted mean distance to the key, sink excluded, tokens." +
+                     (std::isnan(uniform)
+                          ? ""
+                          : " A head that attends to the sink equally at all queries, and evenly "
+                            "to all other keys, has " +
+                                number_text(uniform, 3) + " on these documents."),
           .source = "Vig & Belinkov 2019, figure 8",
           .content = head_map("distance, tokens", {{"", values_of_heads(results, "distance")}}, 0)};
 }
@@ -325,7 +330,7 @@ Figure induction_stripe_figure(const ResultsGroup& group) {
 
 std::vector<Figure> classification_figures(const Results& results) {
   const ResultsGroup& group = results.group("classification");
-  std::vector<Figure> figures{type_map_figure(group)};
+  std::vector<Figure> figures{type_map_figure(results)};
   if (auto counts = type_counts_figure(group)) figures.push_back(*std::move(counts));
   if (auto labels = labels_explained_figure(group)) {
     figures.push_back(*std::move(labels));

@@ -35,7 +35,7 @@ std::vector<std::size_t> shown_tasks(const ResultsGroup& group) {
   return tasks;
 }
 
-Figure heads_figure(const ResultsGroup& group) {
+Figure heads_figure(const ResultsGroup& group, const Results& results) {
   constexpr std::size_t most_named = 40;  // of more heads, the first of each layer
   const std::vector<std::size_t> tasks = tasks_with_heads(group);
   const std::size_t n_head = group.dimension("head").size(),
@@ -58,7 +58,8 @@ Figure heads_figure(const ResultsGroup& group) {
                        Array({tasks.size(), n_head_total}), Array({tasks.size(), n_head_total})};
     for (std::size_t row = 0; row < tasks.size(); ++row) {
       const double margin = group.values("margin")(tasks[row]);
-      const std::vector<double> changes = change.part(tasks[row]).values,
+      const std::vector<double> changes =
+                                    without_removed_heads(results, change.part(tasks[row])).values,
                                 q_values = q.part(tasks[row]).values;
       for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
         panel.values(row, head_index) = std::clamp(changes[head_index] / margin, -1.0, 1.0);
@@ -144,13 +145,17 @@ Series head_points(const ResultsGroup& group, const std::vector<double>& x,
   return heads;
 }
 
-std::vector<double> margin_lost(const ResultsGroup& group, std::size_t task) {
-  return group.values("margin_change").part(0).part(task).mapped(std::negate()).values;
+/// NaN for removed heads.
+std::vector<double> margin_lost(const ResultsGroup& group, const Results& results,
+                                std::size_t task) {
+  const Array change = group.values("margin_change").part(0).part(task);
+  return without_removed_heads(results, change.mapped(std::negate())).values;
 }
 
 /// Heads by direct and total effect: those that later heads make up for, and the others.
-std::vector<Series> repair_series(const ResultsGroup& group, std::size_t task) {
-  const Array direct = group.values("direct_effect").part(task),
+std::vector<Series> repair_series(const ResultsGroup& group, const Results& results,
+                                  std::size_t task) {
+  const Array direct = without_removed_heads(results, group.values("direct_effect").part(task)),
               repair = group.values("self_repair").part(task);
   const std::size_t n_head_total = direct.size();
   const Variable &direct_variable = group.variable("direct_effect"),
@@ -165,6 +170,7 @@ std::vector<Series> repair_series(const ResultsGroup& group, std::size_t task) {
   const std::vector<std::string> names = furthest_names(sizes, group.dimension("head").size(), 3);
   double low = 0, high = 0;
   for (std::size_t i = 0; i < n_head_total; ++i) {
+    if (std::isnan(direct.values[i])) continue;
     const std::size_t place = task * n_head_total + i;
     const bool is_repaired =
         direct_variable.estimate(place).low > 0 && repair_variable.estimate(place).low > 0;
@@ -179,10 +185,10 @@ std::vector<Series> repair_series(const ResultsGroup& group, std::size_t task) {
   return {std::move(diagonal), std::move(repaired), std::move(other_heads)};
 }
 
-Figure direct_figure(const ResultsGroup& group) {
+Figure direct_figure(const ResultsGroup& group, const Results& results) {
   std::vector<ChartPanel> panels;
   for (const std::size_t task : shown_tasks(group)) {
-    panels.push_back({task_name(group, task), repair_series(group, task)});
+    panels.push_back({task_name(group, task), repair_series(group, results, task)});
   }
   return {.name = "tasks_direct_total",
           .group = group.name,
@@ -215,6 +221,8 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
     const std::optional<std::size_t> relation = classification.dimension("relation").place_of(name);
     const bool is_shown = relation && group.values("has_margin")(task) == 1;
     if (!is_shown || panels.size() == most_panels) continue;
+    const std::vector<double> lost = margin_lost(group, results, task);
+    if (finite_values(lost).empty()) continue;
     const Array accuracy = classification.values("relation_accuracy").part(*relation);
     std::vector<double> best = accuracy.part(0).values;
     for (std::size_t direction = 1; direction < accuracy.shape[0]; ++direction) {
@@ -223,8 +231,8 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
         best[head_index] = std::fmax(best[head_index], other[head_index]);
       }
     }
-    panels.push_back({task_name(group, task) + " (" + name + ")",
-                      {head_points(group, best, margin_lost(group, task))}});
+    panels.push_back(
+        {task_name(group, task) + " (" + name + ")", {head_points(group, best, lost)}});
   }
   if (panels.empty()) return std::nullopt;
   panels.resize(panels_in_whole_rows(panels.size()));
@@ -249,7 +257,7 @@ std::vector<Figure> tasks_figures(const Results& results) {
   const ResultsGroup& group = results.group("tasks");
   std::vector<Figure> figures;
   if (!tasks_with_heads(group).empty()) {
-    figures = {heads_figure(group), carriers_figure(group), direct_figure(group)};
+    figures = {heads_figure(group, results), carriers_figure(group), direct_figure(group, results)};
   }
   if (auto figure = looks_does_figure(group, results)) figures.push_back(std::move(*figure));
   return figures;

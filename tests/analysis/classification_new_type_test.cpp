@@ -127,19 +127,34 @@ TEST_F(NewType, IsDrawn) {
   EXPECT_THAT(drawn, Contains("toy type"));
 }
 
+TEST_F(NewType, TheCaptionOfDistancesHasNoMissingNumber) {
+  const auto caption = [](const Results& results) {
+    const std::vector<Figure> figures = classification_figures(results);
+    return std::ranges::find(figures, "vig2019_distance", &Figure::name)->caption;
+  };
+  EXPECT_THAT(caption(results_), HasSubstr("evenly to all other keys, has "));
+  Results near = results_;
+  for (Variable& variable : near.group("classification").variables) {
+    if (variable.name == "distance_uniform") variable.values.values = {std::nan("")};
+  }
+  EXPECT_EQ(caption(near), "Attention-weighted mean distance to the key, sink excluded, tokens.");
+}
+
 TEST_F(NewType, RemovedHeadsAreEmptyInMaps) {
   Results removed = results_;
   removed.attributes["pruned_heads"] = "L0H1";
   std::size_t n_map = 0;
   for (const Figure& figure : classification_figures(removed)) {
-    if (figure.name != "vig2019_distance" && figure.name != "olsson2022_induction") continue;
+    const bool is_map = figure.name == "vig2019_distance" ||
+                        figure.name == "olsson2022_induction" || figure.name == "head_types";
+    if (!is_map) continue;
     ++n_map;
     for (const HeatmapPanel& panel : std::get<Heatmap>(figure.content).panels) {
       EXPECT_TRUE(std::isnan(panel.values(0, 1))) << figure.name << panel.title;
       EXPECT_FALSE(std::isnan(panel.values(0, 0))) << figure.name << panel.title;
     }
   }
-  EXPECT_EQ(n_map, 2U);
+  EXPECT_EQ(n_map, 3U);
 }
 
 TEST(TypeCounts, OfManyLayersAreAMap) {

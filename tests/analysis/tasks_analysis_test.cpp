@@ -259,6 +259,12 @@ TEST(TasksFigures, ShowSharesOfTheMarginOfTasksThatTheModelIsShownToDo) {
   EXPECT_THAT(chart.panels.at(0).series.at(1).point_labels, ElementsAre("L0H1", "L0H0", "L0H2"));
   EXPECT_NEAR(chart.panels[0].series[1].y[0], 0.32, test::double_rounding);
 
+  results.attributes["pruned_heads"] = std::string("L0H2");
+  const std::vector<Figure> of_two = tasks_figures(results);
+  const auto& left = std::get<Heatmap>(figure_of(of_two, "tasks_heads")->content);
+  EXPECT_TRUE(std::isnan(left.panels[0].values(0, 2))) << "a removed head";
+  EXPECT_EQ(left.panels[0].values(0, 1), map.panels[0].values(0, 1));
+
   // The effects are significant all the same.
   results.groups[0] =
       tasks_results(statistics_of_three_heads(-2.5), {{"agreement", "", {}, 0, 0}}, config, {});
