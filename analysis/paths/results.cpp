@@ -30,9 +30,10 @@ const char* const by_pairs = "pairs resampled";
 
 const VariableTable path_variables{
     Declaration::count("n_pair", "task", "pairs run"),
-    Declaration::count("n_pair_exact", "task",
-                       "pairs, spread evenly over the task, on which edges are ablated exactly and "
-                       "circuits are run"),
+    Declaration::count(
+        "n_pair_exact", "task",
+        "pairs, spread at random over the task, on which edges are ablated exactly and "
+        "circuits are run"),
     {"accuracy", "task", "1", "share of pairs with a margin above 0", warstadt, accuracy_interval},
     {"margin", "task", "nats per pair",
      "mean over pairs of the log probability of the good side minus that of the bad side", warstadt,

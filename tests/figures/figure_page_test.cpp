@@ -38,10 +38,10 @@ TEST(TickList, CutsLabelsThatBeginAlikeInTheirMiddle) {
   const std::string cut =
       tick_list({begin + "irregular 1", begin + "irregular 2", "another one " + begin});
   EXPECT_EQ(cut,
-            "('direct effect…irregular 1' 0, 'direct effect…irregular 2' 1, "
-            "'another one direct effec…' 2)");
+            "('direct effec…nt irregular 1' 0, 'direct effec…nt irregular 2' 1, "
+            "'another one direct effect,…' 2)");
   EXPECT_EQ(tick_list({begin, begin}),
-            "('direct effect, determin…' 0, 'direct effect, determin…' 1)")
+            "('direct effect, determiner …' 0, 'direct effect, determiner …' 1)")
       << "equal labels";
 }
 
