@@ -80,6 +80,33 @@ double least_step(const AxisRange& range, const Test& wide_enough) {
   return power;
 }
 
+// The text, cut in its middle if it is wider than `width`.
+std::string fit_ends(std::string_view text, double width) {
+  const std::string line = one_line(text);
+  const std::string begin = fit_text(line, width / 2);
+  std::size_t end = line.size();
+  while (end > 0 && text_width(begin) + text_width(line.substr(end)) < width - text_size) {
+    do --end;
+    while (end > 0 && utf8::is_continuation(line[end]));
+  }
+  return begin + line.substr(end);
+}
+
+// The texts, cut if they are wider than `width`: at their ends, or where that makes different
+// texts equal, in their middle.
+std::vector<std::string> fit_texts(const std::vector<std::string>& texts, double width) {
+  std::vector<std::string> shown;
+  std::map<std::string, std::set<std::string>> texts_of;  // by the cut text
+  for (const std::string& text : texts) {
+    shown.push_back(fit_text(text, width));
+    texts_of[shown.back()].insert(text);
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts_of[shown[i]].size() > 1) shown[i] = fit_ends(texts[i], width);
+  }
+  return shown;
+}
+
 }  // namespace
 
 double text_width(std::string_view text) {
@@ -114,31 +141,6 @@ std::vector<std::string> wrap_text(std::string_view text, double width, std::siz
 
 std::string gnuplot_lines(const std::vector<std::string>& lines) {
   return joined(lines, ".\"\\n\".", gnuplot_string);
-}
-
-/// The text, cut in its middle if it is wider than `width`.
-std::string fit_ends(std::string_view text, double width) {
-  const std::string line = one_line(text);
-  const std::string begin = fit_text(line, width / 2);
-  std::size_t end = line.size();
-  while (end > 0 && text_width(begin) + text_width(line.substr(end)) < width - text_size) {
-    do --end;
-    while (end > 0 && utf8::is_continuation(line[end]));
-  }
-  return begin + line.substr(end);
-}
-
-/// The texts, cut if they are wider than `width`: at their ends, or where that makes different
-/// texts equal, in their middle.
-std::vector<std::string> fit_texts(const std::vector<std::string>& texts, double width) {
-  std::map<std::string, std::set<std::string>> texts_of;  // by the cut text
-  for (const std::string& text : texts) texts_of[fit_text(text, width)].insert(text);
-  std::vector<std::string> shown;
-  for (const std::string& text : texts) {
-    std::string cut = fit_text(text, width);
-    shown.push_back(texts_of[cut].size() > 1 ? fit_ends(text, width) : std::move(cut));
-  }
-  return shown;
 }
 
 std::string tick_list(const std::vector<std::string>& labels, std::size_t step, double longest) {

@@ -55,10 +55,9 @@ std::string_view ModelConfig::context_bound() const {
 
 std::vector<Index> ModelConfig::heads_left() const {
   std::vector<Index> left;
-  for (Index head_index = 0; head_index < n_layer * n_head; ++head_index) {
-    if (!std::ranges::binary_search(pruned_heads, HeadIndex::of(head_index, n_head))) {
-      left.push_back(head_index);
-    }
+  for (Index layer = 0; layer < n_layer; ++layer) {
+    for (const Index head : heads_left_in(layer))
+      left.push_back(HeadIndex{layer, head}.flat(n_head));
   }
   return left;
 }
