@@ -52,6 +52,11 @@ Array without_removed_heads(const Results& results, Array by_head) {
   return by_head;
 }
 
+bool has_no_head_left(const Results& results, const ResultsGroup& group) {
+  const HeadShape shape{group.dimension("layer").size(), group.dimension("head").size()};
+  return std::ranges::count(removed_heads(results, shape), false) == 0;
+}
+
 std::string head_text(std::size_t head_index, std::size_t n_head) {
   return HeadIndex::of(head_index, n_head).text();
 }

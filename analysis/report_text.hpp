@@ -38,6 +38,13 @@ double median_of_numbers(const std::vector<double>& values);
 /// The values by layer, head and any further axes, NaN for the heads that the run's model has lost.
 Array without_removed_heads(const Results& results, Array by_head);
 
+/// What sentences about a model's heads say instead if the model has lost all of them.
+inline constexpr const char* no_head_left_text = "The model has no head left.";
+
+/// Whether the run's model has lost all heads.
+/// @param group  with the dimensions layer and head.
+bool has_no_head_left(const Results& results, const ResultsGroup& group);
+
 /// `L5H1` for head_index = layer * n_head + head.
 std::string head_text(std::size_t head_index, std::size_t n_head);
 

@@ -151,7 +151,7 @@ std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
   any.effect = share_of(named);
   any.verdict = verdict_of(any.effect, Side::above, 0.5);
   any.evidence = std::isnan(any.effect.value)
-                     ? "The model has no head left."
+                     ? no_head_left_text
                      : percent(any.effect.value) +
                            " of the heads pass the threshold of at least one of the five types. "
                            "The claim holds if more than half of the heads do.";

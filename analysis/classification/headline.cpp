@@ -17,6 +17,7 @@ constexpr std::size_t most_types_named = 4, most_heads_named = 3;
 std::string attend_by_text(const Results& results) {
   const ResultsGroup& group = results.group("classification");
   const LearnedTypes types = learned_types(results);
+  if (types.n_head == 0) return no_head_left_text;
   const std::vector<std::string> names = spaced(group.labels("head_type"));
   const std::string of_heads =
       std::to_string(types.n_typed) + " of " + count_text(types.n_head, "head");

@@ -26,6 +26,7 @@ std::string untrained_text(const ResultsGroup& group, std::size_t type) {
 std::string type_line(const Results& results) {
   const ResultsGroup& group = results.group("classification");
   const LearnedTypes types = learned_types(results);
+  if (types.n_head == 0) return no_head_left_text;
   const std::vector<std::string> names = spaced(group.labels("head_type"));
   const auto name = [&](std::size_t type) { return names[type] + untrained_text(group, type); };
   const auto counted = [&](const TypeCount& count) {

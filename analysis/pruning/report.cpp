@@ -46,7 +46,6 @@ std::string many_heads_line(const ResultsGroup& group) {
   const Array& share = group.values("prunable_share");
   std::string text;
   for (std::size_t i = 0; i < share.size(); ++i) {
-    if (std::isnan(share(i))) return "";  // the model has no head left
     text += (text.empty() ? "Heads that can be pruned together, least important first: " : ", ") +
             percent(share(i)) + " with a loss increase of at most " +
             percent(group.dimension("tolerance").values[i]);
@@ -113,30 +112,39 @@ std::string donor_line(const ResultsGroup& group) {
          (error < std::abs(sum) ? " (" + percent(error / std::abs(sum)) + ")." : ".");
 }
 
-Description description(const Results& results) {
-  const ResultsGroup& group = results.group("pruning");
+std::string precision_line(const ResultsGroup& group) {
+  if (!group.has("precision_error")) return "";
+  const Array& error = group.values("precision_error");
+  return "Losses of ablated heads come from low-precision products. On a sample of heads they "
+         "differ from float32 by " +
+         number_text(100 * error(0), 2) + " % of a head's loss increase (median), at most " +
+         number_text(100 * error(1), 2) + " % of a typical one.";
+}
+
+/// Adds what the run found about the heads that the model has not lost.
+void add_heads(const Results& results, const ResultsGroup& group, Description& description) {
   const HeadShape shape{group.dimension("layer").size(), group.dimension("head").size()};
   const std::vector<bool> is_removed = removed_heads(results, shape);
-  const CostliestHead costliest(
-      group, numbers_where(shape.n_head_total(),
-                           [&](std::size_t head_index) { return !is_removed[head_index]; }));
-  Description description;
-  description.headline.matter = matter_text(group, costliest);
-  description.found = description.headline.matter;
+  const std::vector<std::size_t> left = numbers_where(
+      shape.n_head_total(), [&](std::size_t head_index) { return !is_removed[head_index]; });
+  if (left.empty()) {
+    description.headline.matter = description.found = no_head_left_text;
+    return;
+  }
+  const CostliestHead costliest(group, left);
+  description.headline.matter = description.found = matter_text(group, costliest);
   description.add("Pruning one head", one_head_line(group, costliest));
   description.add("Pruning many", many_heads_line(group));
   description.add("Two phases", phases_line(group));
   description.add("Population", population_line(group));
   description.add("Donors", donor_line(group));
-  if (group.has("precision_error")) {
-    const Array& error = group.values("precision_error");
-    description.add("Precision",
-                    "Losses of ablated heads come from low-precision products. On a sample of "
-                    "heads they differ from float32 by " +
-                        number_text(100 * error(0), 2) +
-                        " % of a head's loss increase (median), at most " +
-                        number_text(100 * error(1), 2) + " % of a typical one.");
-  }
+  description.add("Precision", precision_line(group));
+}
+
+Description description(const Results& results) {
+  const ResultsGroup& group = results.group("pruning");
+  Description description;
+  add_heads(results, group, description);
   description.model_loss =
       "its loss is " + number_text(group.scalar("loss"), 3) + " nats per token";
   if (const std::optional<std::int64_t> d_vocab = results.integer("d_vocab")) {

@@ -180,8 +180,10 @@ Description score_description(const Results& results) {
   const std::string explained = explained_sentence(group);
   if (explained.empty()) {
     description.add("What heads attend by",
-                    "No head's attention beyond the first token differs enough from uniform "
-                    "attention for a model, or there are too few documents.");
+                    has_no_head_left(results, group)
+                        ? no_head_left_text
+                        : "No head's attention beyond the first token differs enough from uniform "
+                          "attention for a model, or there are too few documents.");
     return description;
   }
   description.headline.attend_by = description.found = counts_sentence(results);

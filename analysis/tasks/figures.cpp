@@ -35,7 +35,8 @@ std::vector<std::size_t> shown_tasks(const ResultsGroup& group) {
   return tasks;
 }
 
-Figure heads_figure(const ResultsGroup& group, const Results& results) {
+Figure heads_figure(const Results& results) {
+  const ResultsGroup& group = results.group("tasks");
   constexpr std::size_t most_named = 40;  // of more heads, the first of each layer
   const std::vector<std::size_t> tasks = tasks_with_heads(group);
   const std::size_t n_head = group.dimension("head").size(),
@@ -91,7 +92,8 @@ std::vector<std::size_t> carriers(const ResultsGroup& group, std::size_t task, s
   return order;
 }
 
-Figure carriers_figure(const ResultsGroup& group) {
+Figure carriers_figure(const Results& results) {
+  const ResultsGroup& group = results.group("tasks");
   constexpr std::size_t most_heads = 5;
   constexpr double apart = 0.1;
   const Variable& change = group.variable("margin_change");
@@ -146,15 +148,14 @@ Series head_points(const ResultsGroup& group, const std::vector<double>& x,
 }
 
 /// NaN for removed heads.
-std::vector<double> margin_lost(const ResultsGroup& group, const Results& results,
-                                std::size_t task) {
-  const Array change = group.values("margin_change").part(0).part(task);
+std::vector<double> margin_lost(const Results& results, std::size_t task) {
+  const Array change = results.group("tasks").values("margin_change").part(0).part(task);
   return without_removed_heads(results, change.mapped(std::negate())).values;
 }
 
 /// Heads by direct and total effect: those that later heads make up for, and the others.
-std::vector<Series> repair_series(const ResultsGroup& group, const Results& results,
-                                  std::size_t task) {
+std::vector<Series> repair_series(const Results& results, std::size_t task) {
+  const ResultsGroup& group = results.group("tasks");
   const Array direct = without_removed_heads(results, group.values("direct_effect").part(task)),
               repair = group.values("self_repair").part(task);
   const std::size_t n_head_total = direct.size();
@@ -185,10 +186,11 @@ std::vector<Series> repair_series(const ResultsGroup& group, const Results& resu
   return {std::move(diagonal), std::move(repaired), std::move(other_heads)};
 }
 
-Figure direct_figure(const ResultsGroup& group, const Results& results) {
+Figure direct_figure(const Results& results) {
+  const ResultsGroup& group = results.group("tasks");
   std::vector<ChartPanel> panels;
   for (const std::size_t task : shown_tasks(group)) {
-    panels.push_back({task_name(group, task), repair_series(group, results, task)});
+    panels.push_back({task_name(group, task), repair_series(results, task)});
   }
   return {.name = "tasks_direct_total",
           .group = group.name,
@@ -211,8 +213,9 @@ Figure direct_figure(const ResultsGroup& group, const Results& results) {
 }
 
 /// Nothing unless the classification has a task's relation.
-std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results& results) {
+std::optional<Figure> looks_does_figure(const Results& results) {
   if (!results.has("classification")) return std::nullopt;
+  const ResultsGroup& group = results.group("tasks");
   const ResultsGroup& classification = results.group("classification");
   if (!classification.has("relation_accuracy")) return std::nullopt;
   std::vector<ChartPanel> panels;
@@ -221,7 +224,7 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
     const std::optional<std::size_t> relation = classification.dimension("relation").place_of(name);
     const bool is_shown = relation && group.values("has_margin")(task) == 1;
     if (!is_shown || panels.size() == most_panels) continue;
-    const std::vector<double> lost = margin_lost(group, results, task);
+    const std::vector<double> lost = margin_lost(results, task);
     if (finite_values(lost).empty()) continue;
     const Array accuracy = classification.values("relation_accuracy").part(*relation);
     std::vector<double> best = accuracy.part(0).values;
@@ -254,12 +257,11 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
 }  // namespace
 
 std::vector<Figure> tasks_figures(const Results& results) {
-  const ResultsGroup& group = results.group("tasks");
   std::vector<Figure> figures;
-  if (!tasks_with_heads(group).empty()) {
-    figures = {heads_figure(group, results), carriers_figure(group), direct_figure(group, results)};
+  if (!tasks_with_heads(results.group("tasks")).empty()) {
+    figures = {heads_figure(results), carriers_figure(results), direct_figure(results)};
   }
-  if (auto figure = looks_does_figure(group, results)) figures.push_back(std::move(*figure));
+  if (auto figure = looks_does_figure(results)) figures.push_back(std::move(*figure));
   return figures;
 }
 

@@ -81,6 +81,8 @@ TEST(ClassificationHeadline, SaysHowManyTypesItDoesNotName) {
   const std::string text = classification_headline(results).attend_by;
   EXPECT_TRUE(text.starts_with("1 of 1 head has a type: ")) << text;
   EXPECT_TRUE(text.ends_with(" and 1 more type.")) << text;
+  results.attributes["pruned_heads"] = "L0H0";
+  EXPECT_EQ(classification_headline(results).attend_by, "The model has no head left.");
 }
 
 TEST(ClassificationHeadline, NamesAllTypesWithoutUntrainedModels) {

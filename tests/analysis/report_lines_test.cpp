@@ -114,6 +114,14 @@ TEST(PruningLines, NameNoHeadThatTheModelHasLostAndNoneByATie) {
             "No head's removal raises the loss.");
 }
 
+TEST(PruningLines, SayThatTheModelHasNoHeadLeft) {
+  const Description part =
+      described(pruning_presentation(), pruning(0, 0), "L0H0,L0H1,L0H2,L1H0,L1H1,L1H2");
+  EXPECT_EQ(part.found, "The model has no head left.");
+  EXPECT_TRUE(part.findings.empty());
+  EXPECT_EQ(part.model_loss, "its loss is 6 nats per token");
+}
+
 TEST(PruningLines, CountTheHarmlessHeadsAsTheAnalysisDid) {
   EXPECT_THAT(lines(described(pruning_presentation(), pruning(5, 2)))["Pruning one head"],
               HasSubstr("without a measurable increase: 2 of 5."));

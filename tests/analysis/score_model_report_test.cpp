@@ -88,6 +88,17 @@ TEST(ScoreModelLines, CountNoHeadsThatTheModelHasLost) {
               testing::StartsWith("What 1 head attends by: none by a measurable family "));
 }
 
+TEST(ScoreModelLines, SayThatTheModelHasNoHeadLeft) {
+  ResultsGroup group = six_heads();
+  for (Variable& variable : group.variables) {
+    if (variable.name == "deviance_explained_beyond_sink") variable.values.values.assign(36, NAN);
+  }
+  EXPECT_THAT(score_lines(group)["What heads attend by"], testing::StartsWith("No head's"));
+  EXPECT_EQ(score_lines(group, "L0H0,L0H1,L0H2,L1H0,L1H1,L1H2"),
+            (std::map<std::string, std::string>{
+                {"What heads attend by", "The model has no head left."}}));
+}
+
 TEST(ScoreModelLines, NameFamiliesInWords) {
   EXPECT_EQ(family_words("word_class"), "word class");
   EXPECT_EQ(family_words("lexical"), "the two tokens alone");
