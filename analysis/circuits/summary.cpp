@@ -42,14 +42,16 @@ std::string rank_text(const ResultsGroup& group) {
   if (std::isnan(median)) return "";
   const Array& rank = group.values("qk_rank90");
   const Array& joint = group.values("qk_rank90_joint");
-  std::vector<double> of_heads;  // by layer, sums over heads
+  std::vector<double> of_layers, of_heads;  // by layer with a circuit: joint rank, sum over heads
   for (Index layer = 0; layer < rank.shape[0]; ++layer) {
+    if (joint(layer) == 0) continue;
+    of_layers.push_back(joint(layer));
     of_heads.push_back(arma::accu(arma::vec(rank.part(layer).values)));
   }
   return " The query-key product of a head needs " + decimals(median, 0) +
          (median == 1 ? " singular value" : " singular values") +
          " for 90 % of its sum of squares. The heads of a layer together need " +
-         decimals(arma::median(arma::vec(joint.values)), 0) + "; added up head by head, " +
+         decimals(arma::median(arma::vec(of_layers)), 0) + "; added up head by head, " +
          decimals(arma::median(arma::vec(of_heads)), 0) + " (medians).";
 }
 

@@ -56,6 +56,18 @@ HeadLabels random_labels(const EdgeGraph& graph, const CounterRandom& random) {
   return labels;
 }
 
+/// Whether random_labels can exchange any heads.
+bool can_exchange(const EdgeGraph& graph) {
+  for (Index l = 0; l < graph.n_layer(); ++l) {
+    Index n_single = 0;
+    for (const std::vector<Index>& heads : heads_left(graph, l)) {
+      n_single += heads.size() == 1 ? 1 : 0;
+      if (heads.size() > 1 || n_single > 1) return true;
+    }
+  }
+  return false;
+}
+
 /// Composition in the weights and effect of every edge from a head to queries, keys or values of a
 /// later layer's heads.
 struct HeadEdges {
@@ -129,7 +141,8 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   std::vector<double> chance(settings.n_bootstrap, 0);
   // All tasks and kinds are tested together, with the same permutations.
   std::vector<HeadLabels> labels;
-  for (std::uint64_t i = 0; i < settings.n_bootstrap; ++i) {
+  const bool exchanges = can_exchange(graph);
+  for (std::uint64_t i = 0; exchanges && i < settings.n_bootstrap; ++i) {
     labels.push_back(random_labels(graph, CounterRandom(CounterRandom(settings.seed).value(i))));
   }
   for (std::size_t task = 0; task < n_task; ++task) {
@@ -150,17 +163,17 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
         largest_on = task_name(group, task) + " by " + kinds[kind];
       }
       std::vector<double> of_relabelled;
-      for (std::uint64_t i = 0; i < settings.n_bootstrap; ++i) {
+      for (std::size_t i = 0; i < labels.size(); ++i) {
         const double permuted =
             correlation_of(head_edges(composition, effects, kind, graph, labels[i]));
         of_relabelled.push_back(permuted);
         if (counts) chance[i] += permuted;
       }
-      if (settings.n_bootstrap >= least_resamples) {
+      if (labels.size() >= least_resamples) {
         const auto n_as_large = std::ranges::count_if(
             of_relabelled, [&](double permuted) { return permuted >= found; });
         p(task, kind) =
-            static_cast<double>(n_as_large + 1) / static_cast<double>(settings.n_bootstrap + 1);
+            static_cast<double>(n_as_large + 1) / static_cast<double>(labels.size() + 1);
         chance_correlation(task, kind) = mean_of_numbers(of_relabelled);
         correlation[task * n_kind + kind] =
             relabelling_estimate(found, chance_correlation(task, kind), of_relabelled);
@@ -179,12 +192,14 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
       "minus the correlation with heads permuted at random; mean over queries, keys, values and "
       "the tasks that the model is shown to do";
   claim.source = "Elhage et al. 2021; Wang et al. 2022";
-  if (n_counted == 0) {
+  if (n_counted == 0 || !exchanges) {
     const bool does_a_task = std::ranges::count(group.values("can_do").values, 1) > 0;
     claim.evidence =
         "Cannot be told: " +
-        (does_a_task ? "too few edges lead from a head to a head of a later layer to correlate them"
-                     : not_done_text(group)) +
+        (!does_a_task     ? not_done_text(group)
+         : n_counted == 0 ? "too few edges lead from a head to a head of a later layer to "
+                            "correlate them"
+                          : "no layer has two heads to exchange") +
         ".";
     group.claims.push_back(std::move(claim));
     return;

@@ -134,7 +134,8 @@ const VariableTable path_variables{
      "the weights alone; it differs from 0 where layers differ"},
     {"composition_correlation_p", "task kind", "probability",
      "one-sided p-value of composition_correlation: share of random permutations of the heads "
-     "within each layer, applied to the weights alone, whose correlation is at least as large"},
+     "within each layer, applied to the weights alone, whose correlation is at least as large; no "
+     "value where no layer has two heads to exchange"},
 };
 
 namespace {

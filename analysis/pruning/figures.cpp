@@ -7,6 +7,7 @@
 #include "headscope/head_types.hpp"
 #include "pruning/results.hpp"
 #include "report_text.hpp"
+#include "significance.hpp"
 
 namespace headscope {
 namespace {
@@ -68,9 +69,12 @@ Figure ablation_figure(const Results& results) {
 Figure all_but_one_figure(const Results& results) {
   const ResultsGroup& group = results.group("pruning");
   const double baseline = group.scalar("loss_baseline");
-  const Array increase = without_removed_heads(
-      results,
-      group.values("loss_all_but_one").mapped([&](double loss) { return loss - baseline; }));
+  const auto beyond_rounding = [&](double loss) {
+    const double increase = loss - baseline;
+    return std::abs(increase) <= rounding_of(baseline) ? 0 : increase;
+  };
+  const Array increase =
+      without_removed_heads(results, group.values("loss_all_but_one").mapped(beyond_rounding));
   Heatmap map = head_map("loss increase (nats per token)", {{"", increase}});
   map.column_title = "head that stays";
   scale_from_zero(map, std::ranges::any_of(increase.values, [](double v) { return v < 0; }));

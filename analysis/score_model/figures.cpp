@@ -50,7 +50,7 @@ Figure families_figure(const ResultsGroup& group) {
               "first token that the model no longer explains on held-out documents when the family "
               "is left out, with 95 % intervals where there are any (documents resampled). Grey: "
               "the share that the model with all features leaves unexplained. " +
-              std::string(heads.size() < explained.size()
+              std::string(heads.size() < finite_values(explained).size()
                               ? "The heads that are explained best are drawn."
                               : "The heads that are explained best stand first."),
           .source = headscope_definition,

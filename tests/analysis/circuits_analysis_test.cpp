@@ -534,6 +534,17 @@ TEST(CircuitsAnalysis, MedianRankIsOfHeadsThatAreNotPruned) {
   EXPECT_THAT(circuits_of(model).summary, Not(HasSubstr("singular values")));
 }
 
+TEST(CircuitsAnalysis, MediansOverLayersLeaveOutLayersWithoutHeads) {
+  Model model = random_model(circuits_config(3), 1);
+  prune_heads(model, std::vector<HeadIndex>{{1, 0}, {1, 1}, {1, 2}, {2, 0}, {2, 1}, {2, 2}},
+              PruneMode::zero);
+  const ResultsGroup group = circuits_of(model);
+  const auto joint = static_cast<int>(group.values("qk_rank90_joint")(0));
+  EXPECT_GT(joint, 0);
+  EXPECT_THAT(group.summary, HasSubstr("The heads of a layer together need " +
+                                       std::to_string(joint) + "; added up head by head, "));
+}
+
 TEST(CircuitsAnalysis, MeanOverlapOfFewLayersHasStudentsInterval) {
   const ResultsGroup group = circuits_of(random_model(circuits_config(3), 1));
   const Array overlap = group.values("subspace_overlap").part(0);

@@ -341,6 +341,19 @@ TEST_F(PruningAnalysis, RemovedHeadsAreEmptyInMaps) {
   }
 }
 
+TEST_F(PruningAnalysis, TheMapOfLayersThatKeepOneHeadDrawsNoRounding) {
+  Results results = *results_;
+  ResultsGroup& group = results.groups.front();
+  const double baseline = group.scalar("loss_baseline");
+  Array& loss = std::ranges::find(group.variables, "loss_all_but_one", &Variable::name)->values;
+  loss.values[0] = baseline * (1 + 1e-8);
+  loss.values[1] = baseline * (1 + 1e-6);
+  const std::vector<Figure> figures = pruning_figures(results);
+  const Array& drawn = std::get<Heatmap>(figures[1].content).panels[0].values;
+  EXPECT_EQ(drawn.values[0], 0);
+  EXPECT_NEAR(drawn.values[1], 1e-6 * baseline, 1e-12);
+}
+
 TEST_F(PruningAnalysis, TheMapOfAblationsHasAPanelForEachThatWasMeasured) {
   const auto titles = [](const Results& results) {
     std::vector<std::string> found;
