@@ -77,10 +77,32 @@ std::vector<double> values_of_several_blocks(const ResultsGroup& group, const ch
   return values;
 }
 
-std::string one_block_text(const ModelConfig& config) {
-  return config.n_group() > 1
-             ? ""
-             : " Keys and values, which all heads share, are one block and left out.";
+double mean_chance_of_several_blocks(const ResultsGroup& group, const char* variable,
+                                     const ModelConfig& config) {
+  const Array& all = group.values(variable);
+  double sum = 0;
+  std::size_t n_value = 0;
+  for (std::size_t projection = 0; projection < all.shape[0]; ++projection) {
+    const Index n_block = n_block_of(config, projection);
+    if (n_block == 1) continue;
+    const std::size_t n_finite = finite_values(all.part(projection).values).size();
+    sum += static_cast<double>(n_finite) / static_cast<double>(n_block);
+    n_value += n_finite;
+  }
+  return sum / static_cast<double>(n_value);
+}
+
+bool has_blocks_of_heads(const ModelConfig& config) {
+  return config.d_model % config.n_head == 0;
+}
+
+std::string left_out_text(const ModelConfig& config) {
+  if (config.n_group() == 1) {
+    return " Keys and values, which all heads share, are one block and left out.";
+  }
+  if (has_blocks_of_heads(config)) return "";
+  return " Queries and outputs are left out: " + std::to_string(config.d_model) +
+         " dimensions cannot be cut into " + std::to_string(config.n_head) + " equal blocks.";
 }
 
 }  // namespace headscope

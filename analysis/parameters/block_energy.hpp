@@ -41,7 +41,16 @@ Index n_block_of(const ModelConfig& config, std::size_t projection);
 std::vector<double> values_of_several_blocks(const ResultsGroup& group, const char* variable,
                                              const ModelConfig& config);
 
-/// ` Keys and values, which all heads share, are one block and left out.`, where that is so.
-std::string one_block_text(const ModelConfig& config);
+/// The mean of these values where energy is as much as chance gives: 1 / blocks.
+/// @param variable  `block_energy`.
+double mean_chance_of_several_blocks(const ResultsGroup& group, const char* variable,
+                                     const ModelConfig& config);
+
+/// Whether queries and outputs can be cut into a block for every head.
+bool has_blocks_of_heads(const ModelConfig& config);
+
+/// ` Keys and values, which all heads share, are one block and left out.`, or which projections
+/// cannot be cut into blocks, where some can.
+std::string left_out_text(const ModelConfig& config);
 
 }  // namespace headscope

@@ -68,9 +68,8 @@ Claim parameter_count_claim(const Model& model) {
                    " attention weights (biases apart); one head of width " +
                    std::to_string(model.config.d_model) + " needs " + integer_text(single) +
                    ". Block-diagonal projections would need " +
-                   integer_text(attention_parameters(
-                       ProjectionScheme::block_diagonal_all,
-                       AttentionShape::of(model.config.d_model, model.config.n_head))) +
+                   integer_text(attention_parameters(ProjectionScheme::block_diagonal_all,
+                                                     AttentionShape::of(model.config))) +
                    ". The numbers are counted, hence exact; the claim holds when they are equal.";
   return claim;
 }
@@ -143,15 +142,12 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
             : "All projections are zero, or cannot be cut into blocks.";
     return claim;
   }
-  // Keys and values have a block for each group, queries and outputs one for each head.
-  const double of_heads = 1 / static_cast<double>(config.n_head),
-               of_groups = 1 / static_cast<double>(config.n_group()),
-               chance = config.n_group() == 1 ? of_heads : (of_heads + of_groups) / 2;
+  const double chance = mean_chance_of_several_blocks(group, "block_energy", config);
   claim.effect = percentile_estimate(arma::mean(arma::vec(energy)), energy);
   claim.verdict = verdict_of(claim.effect, Side::at_least, block_diagonal_energy);
   claim.evidence =
       "Mean block energy " + decimals(claim.effect.value, 4) + ", chance " + decimals(chance, 4) +
-      ", largest " + decimals(*std::ranges::max_element(energy), 4) + "." + one_block_text(config) +
+      ", largest " + decimals(*std::ranges::max_element(energy), 4) + "." + left_out_text(config) +
       permutation_text(group, config, settings.n_null) +
       " The claim holds when the interval lies above " + decimals(block_diagonal_energy, 1) +
       ", fails when it lies below, and is undecided otherwise.";

@@ -1,9 +1,11 @@
 #include <cstdint>
+#include <optional>
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "headscope/figure.hpp"
 #include "parameters/parameters.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -60,17 +62,23 @@ Figure costs_figure(const ResultsGroup& group) {
                            .log_y = true}};
 }
 
+/// Nothing if no projection can be cut into several blocks.
 /// @param n_group  groups of heads that share keys and values, a block each.
-Figure block_energy_figure(const ResultsGroup& group, double n_group) {
+std::optional<Figure> block_energy_figure(const ResultsGroup& group, double n_group) {
   const Array& energy = group.values("block_energy");
   const Array& mean = group.values("block_energy_null_mean");
   const Array& deviation = group.values("block_energy_null_std");
   const std::vector<double>& layers = group.dimension("layer").values;
   const double n_head = group.values("n_head").values.back();
   std::vector<ChartPanel> panels;
+  bool any_uneven = false;
   for (std::size_t p = 0; p < 4; ++p) {
     const double n_block = p == 1 || p == 2 ? n_group : n_head;
     if (n_block == 1) continue;  // one block has all of the energy
+    if (finite_values(energy.part(p).values).empty()) {
+      any_uneven = true;
+      continue;
+    }
     Series null{.label = "inputs permuted (mean, 2 s.d.)"};
     for (std::size_t l = 0; l < layers.size(); ++l) {
       const double middle = mean(p, l), width = 2 * deviation(p, l);
@@ -80,21 +88,26 @@ Figure block_energy_figure(const ResultsGroup& group, double n_group) {
                       {null, Series::line("weights", energy.part(p).values)},
                       {{"chance 1/h", 1 / n_block}}});
   }
-  return {.name = "block_energy",
-          .group = group.name,
-          .title = "Are the projections block-diagonal over heads? Block energy against chance",
-          .caption =
-              "Share of each projection's squared weights in its h diagonal blocks; h is the "
-              "number of heads, for keys and values that of groups of heads that share them. A "
-              "block-diagonal projection has 1, any other 1/h by chance; the band is the mean and "
-              "two standard deviations over permuted input rows." +
-              std::string(n_group == 1 ? " Keys and values, which all heads share, are one block "
-                                         "and left out."
-                                       : ""),
-          .source = headscope_definition,
-          .content = Chart{.panels = std::move(panels),
-                           .x_title = "layer",
-                           .y_title = "block energy (share of squared weights)"}};
+  if (panels.empty()) return std::nullopt;
+  return Figure{
+      .name = "block_energy",
+      .group = group.name,
+      .title = "Are the projections block-diagonal over heads? Block energy against chance",
+      .caption =
+          "Share of each projection's squared weights in its h diagonal blocks; h is the "
+          "number of heads, for keys and values that of groups of heads that share them. A "
+          "block-diagonal projection has 1, any other 1/h by chance; the band is the mean and "
+          "two standard deviations over permuted input rows." +
+          std::string(n_group == 1 ? " Keys and values, which all heads share, are one block "
+                                     "and left out."
+                                   : "") +
+          (any_uneven ? " Left out are projections that are zero or cannot be cut into h equal "
+                        "blocks."
+                      : ""),
+      .source = headscope_definition,
+      .content = Chart{.panels = std::move(panels),
+                       .x_title = "layer",
+                       .y_title = "block energy (share of squared weights)"}};
 }
 
 }  // namespace
@@ -103,9 +116,9 @@ std::vector<Figure> parameters_figures(const Results& results) {
   const ResultsGroup& group = results.group("parameters");
   const double n_head = group.values("n_head").values.back();
   std::vector<Figure> figures{counts_figure(group), costs_figure(group)};
-  if (n_head == 1) return figures;  // one block has all of the energy
   const auto n_group = results.integer("n_kv_head");
-  figures.push_back(block_energy_figure(group, n_group ? static_cast<double>(*n_group) : n_head));
+  auto blocks = block_energy_figure(group, n_group ? static_cast<double>(*n_group) : n_head);
+  if (blocks) figures.push_back(*std::move(blocks));
   return figures;
 }
 

@@ -40,7 +40,9 @@ const VariableTable variables{
     Declaration::count("architecture_parameters", "architecture scheme",
                        "Weights of one layer's attention, without biases: dense and single_head "
                        "4d^2, block_diagonal_qkv 3d^2/h + d^2, block_diagonal_all 4d^2/h; without "
-                       "W_O the output's part is left out (babygpt-v3, babygpt-v4: 3d^2)",
+                       "W_O the output's part is left out (babygpt-v3, babygpt-v4: 3d^2). Heads "
+                       "that share keys and values have fewer, heads that are not d/h wide have "
+                       "weights by their width",
                        vaswani_2017),
     Declaration::count(
         "architecture_biases", "architecture",
@@ -208,15 +210,17 @@ std::string summary(const Model& model, const ResultsGroup& group) {
   const std::vector<double> energy = values_of_several_blocks(group, "block_energy", config);
   if (energy.empty()) return text;
   const auto [low, high] = std::ranges::minmax(energy);
+  const bool has_blocks = has_blocks_of_heads(config);
   text += " The diagonal blocks of its projections hold " + percent(low) + " to " + percent(high) +
-          " of the squared weights, where " + percent(1 / static_cast<double>(config.n_head)) +
+          " of the squared weights, where " +
+          percent(1 / static_cast<double>(has_blocks ? config.n_head : config.n_group())) +
           " is chance";
-  if (config.n_group() > 1 && config.n_group() != config.n_head) {
+  if (has_blocks && config.n_group() > 1 && config.n_group() != config.n_head) {
     text += " (" + percent(1 / static_cast<double>(config.n_group())) +
             " for keys and values, which " + std::to_string(config.n_group()) +
             " groups of heads share)";
   }
-  return text + "." + one_block_text(config);
+  return text + "." + left_out_text(config);
 }
 
 class ParametersAnalysis : public Analysis {

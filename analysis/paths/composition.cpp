@@ -214,10 +214,10 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   if (samples.size() < least_resamples) samples.clear();
   claim.effect = percentile_estimate(effect, std::move(samples));
   claim.verdict = verdict_of(claim.effect, Side::above, 0);
-  const std::string means =
-      joined(std::views::iota(std::size_t{0}, n_kind), ", ", [&](std::size_t kind) {
-        return decimals(mean_of_numbers(counted[kind]), 2) + " by " + kinds[kind];
-      });
+  const auto has_value = [&](std::size_t kind) { return !counted[kind].empty(); };
+  const std::string means = joined(numbers_where(n_kind, has_value), ", ", [&](std::size_t kind) {
+    return decimals(mean_of_numbers(counted[kind]), 2) + " by " + kinds[kind];
+  });
   claim.evidence = "The mean correlation over tasks is " + means + "; the largest, " +
                    decimals(largest, 2) + ", is that on " + largest_on +
                    ". Heads are permuted at random within their layers, in the same way for all "

@@ -66,11 +66,15 @@ BootstrapCounts every_document_once(const DocumentRows& rows) {
   return BootstrapCounts(rows.size(), 1);
 }
 
+bool has_both_parities(const DocumentRows& rows) {
+  const auto n_odd = std::ranges::count_if(rows.document, [](auto d) { return d % 2 == 1; });
+  return n_odd > 0 && static_cast<std::size_t>(n_odd) < rows.size();
+}
+
 BootstrapCounts weights_of_parity(const DocumentRows& rows, BootstrapCounts weights, bool odd) {
-  const auto is_other = [odd](std::uint64_t document) { return (document % 2 == 1) != odd; };
-  if (std::ranges::all_of(rows.document, is_other)) return weights;
+  if (!has_both_parities(rows)) return weights;
   for (std::size_t d = 0; d < rows.size(); ++d) {
-    if (is_other(rows.document[d])) weights[d] = 0;
+    if ((rows.document[d] % 2 == 1) != odd) weights[d] = 0;
   }
   return weights;
 }

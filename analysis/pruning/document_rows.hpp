@@ -43,8 +43,10 @@ inline constexpr std::size_t all_but_one_row = 2;
 /// @throws Error if no document has at least two tokens.
 DocumentRows document_rows(const Statistics& statistics);
 BootstrapCounts every_document_once(const DocumentRows& rows);
+/// Whether heads were ablated on even and on odd documents.
+bool has_both_parities(const DocumentRows& rows);
 /// The weights, set to 0 for documents of the other parity: even documents make the orders of
-/// pruning, odd ones score them. Unchanged if no ablated document has the parity.
+/// pruning, odd ones score them. Unchanged without documents of both.
 BootstrapCounts weights_of_parity(const DocumentRows& rows, BootstrapCounts weights, bool odd);
 /// Element-wise weighted sum of equal-shaped rows.
 Array weighted(const std::vector<const Array*>& rows, const BootstrapCounts& weights);

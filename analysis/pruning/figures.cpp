@@ -124,7 +124,8 @@ ChartPanel curve_panel(const ResultsGroup& group, Index n_head, const std::strin
 Figure curve_figure(const ResultsGroup& group, Index n_head) {
   constexpr double enlarged = 0.2;
   std::vector<ChartPanel> panels{curve_panel(group, n_head, "all heads", 1)};
-  const bool has_enlarged = static_cast<double>(n_head) * enlarged >= 1;
+  const bool is_held_out = !group.has("curve_held_out") || group.scalar("curve_held_out") == 1,
+             has_enlarged = static_cast<double>(n_head) * enlarged >= 1;
   if (has_enlarged) {
     panels.push_back(curve_panel(group, n_head, "the first 20 %, enlarged", enlarged));
   }
@@ -135,11 +136,12 @@ Figure curve_figure(const ResultsGroup& group, Index n_head) {
               "Mean loss when a growing share of heads is set to zero, in ascending order of "
               "ablation loss, in ascending order of layer-normalized first-order importance, and "
               "in random order (mean of 5 orders; band: one standard deviation, cut at the whole "
-              "model's loss where their mean lies above that). Even-numbered documents make the "
-              "orders; odd-numbered documents "
-              "measure the loss." +
-              std::string(
-                  has_enlarged ? " The right panel enlarges the beginning of the left panel." : ""),
+              "model's loss where their mean lies above that). " +
+              std::string(is_held_out
+                              ? "Even-numbered documents make the orders; odd-numbered documents "
+                                "measure the loss."
+                              : "The same documents make the orders and measure the loss.") +
+              (has_enlarged ? " The right panel enlarges the beginning of the left panel." : ""),
           .source = michel,
           .content = Chart{.panels = std::move(panels),
                            .x_title = "share of heads pruned",
@@ -190,7 +192,7 @@ Figure importance_figure(const ResultsGroup& group, const std::vector<bool>& rem
               "mean over documents of |sum of z.g|; it has no sign and predicts no increase. "
               "Across, right panel: signed importance, the loss increase that the gradient "
               "predicts; on the black line the prediction is exact. ρ: Spearman's rank "
-              "correlation. The six heads furthest out are named.",
+              "correlation. Up to six heads furthest out are named, where there is room.",
           .source = michel,
           .content = Chart{.panels = {absolute, prediction},
                            .x_title = "importance (nats per token)",

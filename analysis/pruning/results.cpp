@@ -265,8 +265,9 @@ std::string costliest_text(const CostliestHead& head) {
 std::string summary_text(const ResultsGroup& group, const DocumentRows& rows,
                          const ModelConfig& config) {
   const std::vector<Index> left = config.heads_left();
-  return loss_text(group, rows) + " " +
-         CostliestHead(group, {left.begin(), left.end()}).text(costliest_text) + " " +
+  const std::string loss = loss_text(group, rows) + " ";
+  if (left.empty()) return loss + no_head_left_text;
+  return loss + CostliestHead(group, {left.begin(), left.end()}).text(costliest_text) + " " +
          harmless_text(group) + correlation_text(group);
 }
 

@@ -16,7 +16,8 @@ const std::string curve_orders =
     "; orders: ascending loss increase by zero ablation (ablation), ascending layer-normalized "
     "per_example importance (importance), or random, mean of 5 seeded orders (random); step is the "
     "share of heads set to zero, removed ones left out, rounded down to whole heads; even-numbered "
-    "documents make the orders, odd-numbered documents measure the loss";
+    "documents make the orders, odd-numbered documents measure the loss (unless curve_held_out is "
+    "no)";
 
 }  // namespace
 
@@ -104,6 +105,10 @@ const VariableTable& pruning_variables() {
        direct_effect + "of the whole residual stream; the parts of heads, MLPs, embeddings and "
                        "biases add up to it",
        elhage_2021},
+      Declaration::flag("curve_held_out", "", {"no", "yes"},
+                        "Whether other documents measure the loss of curve than make its orders; "
+                        "no if heads were ablated on even-numbered or on odd-numbered documents "
+                        "alone"),
       {"curve", "order step", "nats per token",
        "mean loss with the first heads of an order set to zero" + curve_orders, michel_2019},
       {"curve_random_std", "step", "nats per token",

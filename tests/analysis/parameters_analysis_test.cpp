@@ -264,6 +264,28 @@ TEST(ParametersAnalysis, LeavesProjectionsOfOneBlockOutOfTheClaim) {
   EXPECT_THAT(group.summary, testing::Not(HasSubstr("100 %")));
 }
 
+// Six heads do not divide 16 dimensions, their two groups do.
+TEST(ParametersAnalysis, ChanceIsOfTheProjectionsThatAreCut) {
+  ModelConfig config = parameters_config(6);
+  config.n_kv_head = 2;
+  config.head_width = 4;
+  Results results;
+  results.groups = {parameters_of(random_model(config, 1))};
+  results.attributes["n_kv_head"] = std::int64_t{2};
+  const ResultsGroup& group = results.groups.front();
+  EXPECT_TRUE(std::isnan(group.values("block_energy")(0, 0)));
+  EXPECT_THAT(group.claims[3].evidence, HasSubstr(", chance 0.5000, largest 0."));
+  EXPECT_THAT(group.claims[3].evidence,
+              HasSubstr(" Queries and outputs are left out: 16 dimensions cannot be cut into 6 "
+                        "equal blocks."));
+  EXPECT_THAT(group.summary, HasSubstr(" of the squared weights, where 50 % is chance."));
+  // 3 d d_head of queries, keys and values, d d_head of outputs.
+  EXPECT_THAT(group.claims[1].evidence, HasSubstr("Block-diagonal projections would need 256."));
+  const Figure figure = parameters_figures(results).at(2);
+  EXPECT_EQ(std::get<Chart>(figure.content).panels.size(), 2U);
+  EXPECT_THAT(figure.caption, HasSubstr("cannot be cut into h equal blocks"));
+}
+
 TEST(ParametersFigures, AreDrawnFromResultsAlone) {
   Results results;
   results.groups.push_back(parameters_of(random_model(parameters_config(), 1)));

@@ -818,6 +818,13 @@ TEST(PathsComposition, IsNotTestedWhereNoLayerHasTwoHeadsToExchange) {
   EXPECT_EQ(group.claims[0].evidence, "Cannot be told: no layer has two heads to exchange.");
 }
 
+// One head writes, and the heads that read share keys and values: a single edge leads to these.
+TEST(PathsComposition, ClaimNamesNoKindOfEdgesWithoutACorrelation) {
+  const ResultsGroup group = composition_of_random_heads(5, true, 1, 2, {{0, 1}, {0, 2}, {0, 3}});
+  EXPECT_THAT(group.claims[0].evidence,
+              testing::StartsWith("The mean correlation over tasks is 1.00 by queries; "));
+}
+
 TEST(PathsComposition, NamesAndDrawsOnlyTasksThatTheModelIsShownToDo) {
   ResultsGroup group = composition_of_random_heads(1000, false, 4);
   EXPECT_NEAR(group.variable("composition_correlation").values(1, 0), 1, test::double_rounding);

@@ -127,6 +127,26 @@ TEST(PrunableClaim, LeavesOutHeadsThatTheModelHasLost) {
   const ResultsGroup none_left = results_of(statistics, pruning_config(all));
   EXPECT_TRUE(std::isnan(none_left.claims[0].effect.value));
   EXPECT_EQ(none_left.claims[0].verdict, Verdict::undecided);
+  EXPECT_THAT(none_left.summary, testing::EndsWith(" The model has no head left."));
+}
+
+TEST(PrunableClaim, SaysWhetherOtherDocumentsMakeTheOrders) {
+  const Curves curves{free_until(4), free_until(4)};
+  const auto caption = [](const ResultsGroup& group) {
+    Results results;
+    results.groups = {group};
+    const std::vector<Figure> figures = pruning_figures(results);
+    return std::ranges::find(figures, "michel2019_curve", &Figure::name)->caption;
+  };
+  const ResultsGroup two = results_of(rows_of({curves, curves}));
+  EXPECT_EQ(two.scalar("curve_held_out"), 1);
+  EXPECT_THAT(two.claims[0].evidence, HasSubstr("Even-numbered documents make and choose"));
+  EXPECT_THAT(caption(two), HasSubstr("odd-numbered documents measure the loss"));
+  const ResultsGroup one = results_of(rows_of({curves}));
+  EXPECT_EQ(one.scalar("curve_held_out"), 0);
+  EXPECT_THAT(one.claims[0].evidence, HasSubstr("The same documents make and choose"));
+  EXPECT_THAT(one.claims[0].evidence, Not(HasSubstr("odd-numbered")));
+  EXPECT_THAT(caption(one), HasSubstr("The same documents make the orders and measure the loss"));
 }
 
 TEST(PruningResults, RankCorrelationsLeaveOutHeadsThatTheModelHasLost) {
