@@ -31,13 +31,4 @@ std::set<Index> random_subset(Index n, Index count, const CounterRandom& random)
   return subset;
 }
 
-std::set<Index> spread_sample(Index n, Index count, const CounterRandom& random) {
-  std::set<Index> sample;
-  for (Index i = 0; i < count; ++i) {
-    const Index begin = i * n / count, end = (i + 1) * n / count;
-    sample.insert(begin + random.below(end - begin, i));
-  }
-  return sample;
-}
-
 }  // namespace headscope

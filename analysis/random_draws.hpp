@@ -23,9 +23,4 @@ std::vector<Index> permutation(Index n, const CounterRandom& random);
 /// Source: Floyd, in Bentley & Floyd 1987, "A sample of brilliance".
 std::set<Index> random_subset(Index n, Index count, const CounterRandom& random);
 
-/// A sample of `count` of 0 .. n-1 spread evenly over them: element i is drawn from the i-th of
-/// `count` equal parts, floor(i n / count) + below(size of the part, i).
-/// @param count  at most n.
-std::set<Index> spread_sample(Index n, Index count, const CounterRandom& random);
-
 }  // namespace headscope

@@ -54,20 +54,19 @@ Likeness as_likeness(std::vector<Estimate> estimates) {
   return likeness;
 }
 
-/// How far a further value lies from the mean of these in 95 % of cases, if they are normally
-/// distributed. NaN of one.
-double prediction_half_width(const arma::vec& values) {
-  if (values.size() < 2) return std::nan("");
-  const auto n = static_cast<double>(values.size());
-  const boost::math::students_t_distribution<> student(n - 1);
-  return boost::math::quantile(student, 0.975) * arma::stddev(values) * std::sqrt(1 + 1 / n);
-}
-
 BlockProducts control_products(const ControlValues& control) {
   return {control.at("head_total"), control.at("residual_total")};
 }
 
 }  // namespace
+
+double prediction_half_width(const std::vector<double>& values, double level) {
+  if (values.size() < 2) return std::nan("");
+  const auto n = static_cast<double>(values.size());
+  const boost::math::students_t_distribution<> student(n - 1);
+  return boost::math::quantile(student, (1 + level) / 2) * arma::stddev(arma::vec(values)) *
+         std::sqrt(1 + 1 / n);
+}
 
 BlockProducts block_products(const Statistics& statistics) {
   return {statistics.total("head_total"), statistics.total("residual_total")};
@@ -124,15 +123,15 @@ LikenessDifference likeness_difference(const Statistics& statistics,
     samples.push_back(differences(documents.draw(i), control_documents.draw(i), drawn));
   }
   LikenessDifference difference{as_likeness(bootstrap_estimates(observed, samples))};
-  arma::vec cosines(controls.size()), overlaps(controls.size());
+  std::vector<double> cosines, overlaps;
   for (const std::size_t control : every) {
     const std::vector<double> from_one =
         differences(documents.observed(), control_documents.observed(), {control});
-    overlaps(control) = from_one.back();
-    cosines(control) = from_one.end()[-2];
+    overlaps.push_back(from_one.back());
+    cosines.push_back(from_one.end()[-2]);
   }
-  difference.untrained_cosine = prediction_half_width(cosines);
-  difference.untrained_overlap = prediction_half_width(overlaps);
+  difference.untrained_cosine = prediction_half_width(cosines, 0.95);
+  difference.untrained_overlap = prediction_half_width(overlaps, 0.95);
   return difference;
 }
 

@@ -16,6 +16,10 @@ BlockProducts block_products(const Statistics& statistics);
 /// the plain sum without weights.
 Array total_products(const Array& blocks, const BootstrapCounts& weights = {});
 
+/// How far a further value lies from the mean of these in a share `level` of cases, if they are
+/// normally distributed: t s sqrt(1 + 1 / n). NaN of one value.
+double prediction_half_width(const std::vector<double>& values, double level);
+
 /// How alike the heads of a layer write.
 struct Likeness {
   std::vector<Estimate> mean_abs_cosine;  ///< space x layer: mean over pairs of different heads
@@ -27,8 +31,7 @@ struct Likeness {
 /// Likeness in the model minus its mean over untrained models.
 struct LikenessDifference : Likeness {
   /// How far a further untrained model would lie from this mean in 95 % of cases, of
-  /// mean_abs_cosine_mean and output_overlap: t s sqrt(1 + 1 / n), with the standard deviation s of
-  /// n untrained models. NaN of one.
+  /// mean_abs_cosine_mean and output_overlap (prediction_half_width).
   double untrained_cosine = 0, untrained_overlap = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
+#include "correlation/likeness.hpp"
 #include "correlation/results.hpp"
 #include "report_text.hpp"
 
@@ -25,6 +26,22 @@ double mean_untrained(const ResultsGroup& group) {
   return mean;
 }
 
+/// The difference from untrained models with an interval that includes 0 unless the difference is
+/// larger than that of a further untrained model would be, in any space and layer, in 95 % of runs.
+/// @param controls  control x space x layer.
+/// @param place     in space x layer.
+Estimate beside_untrained(Estimate difference, const Array& controls, std::size_t place) {
+  std::vector<double> untrained;
+  for (std::size_t control = 0; control < controls.shape[0]; ++control) {
+    untrained.push_back(controls.part(control).values[place]);
+  }
+  const auto n_place = static_cast<double>(controls.shape[1] * controls.shape[2]);
+  const double half_width = prediction_half_width(untrained, 1 - 0.05 / n_place);
+  difference.low = std::min(difference.low, difference.value - half_width);
+  difference.high = std::max(difference.high, difference.value + half_width);
+  return difference;
+}
+
 Description description(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
   const double trained = group.scalar("mean_abs_cosine_mean");
@@ -39,7 +56,9 @@ Description description(const Results& results) {
   const auto of_space = [&](std::size_t space) {
     std::vector<Estimate> of_layer;
     for (std::size_t layer = 0; layer < n_layer; ++layer) {
-      of_layer.push_back(difference.estimate(space * n_layer + layer));
+      of_layer.push_back(beside_untrained(difference.estimate(space * n_layer + layer),
+                                          group.values("mean_abs_cosine_control"),
+                                          space * n_layer + layer));
     }
     return of_layer;
   };
@@ -74,7 +93,7 @@ std::string likeness_line(double trained, double untrained, const std::vector<Es
                           const std::vector<Estimate>& after) {
   const std::string text = trained_text(trained) + "; in untrained models of this shape it is " +
                            number_text(untrained, 3) + ".";
-  if (!std::ranges::all_of(after, &Estimate::has_interval)) {
+  if (std::ranges::none_of(after, &Estimate::has_interval)) {
     return text + " Without intervals the run cannot tell whether training changed this.";
   }
   return text + " Compared with untrained models, before W_O the outputs are " +

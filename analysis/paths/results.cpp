@@ -108,14 +108,15 @@ const VariableTable path_variables{
      "above 0",
      circuit_discovery, by_pairs},
     {"circuit_edges_pruned", "task", "count",
-     "edges left when the circuit of circuit_edges_90 is pruned on the 1st, 3rd, 5th … of the "
-     "pairs that --paths-pairs samples: parts of the circuit are dropped if an exact run then "
+     "edges left when the circuit of circuit_edges_90 is pruned on half of the pairs that "
+     "--paths-pairs samples, drawn at random: parts of the circuit are dropped if an exact run "
+     "then "
      "loses at most a hundredth of edge_margin and still keeps 0.9 of edge_margin; pruning ends "
      "when none of ten random parts can be dropped; no value without circuit_edges_90",
      circuit_discovery},
     {"faithfulness_pruned", "task", "1",
-     "faithfulness of the pruned circuit (circuit_edges_pruned) on the 2nd, 4th, 6th … of the "
-     "sampled pairs, which pruning has not seen; {replaced}",
+     "faithfulness of the pruned circuit (circuit_edges_pruned) on the other half of the sampled "
+     "pairs, which pruning has not seen; {replaced}",
      circuit_discovery, by_pairs},
     {"edge_in_circuit", "task node port", "1",
      "1 for the edges of the pruned circuit (circuit_edges_pruned), 0 for other edges; no value "

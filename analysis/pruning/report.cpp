@@ -150,10 +150,25 @@ Description description(const Results& results) {
   if (const std::optional<std::int64_t> d_vocab = results.integer("d_vocab")) {
     description.warning = loss_warning(group, static_cast<std::uint64_t>(*d_vocab));
   }
+  if (description.warning.empty()) description.warning = halves_warning(group);
   return description;
 }
 
 }  // namespace
+
+std::string halves_warning(const ResultsGroup& group) {
+  if (!group.has("loss_by_half")) return "";
+  constexpr double least_share = 0.05;  // of the loss; smaller differences decide no verdict
+  const Variable& loss = group.variable("loss_by_half");
+  const Estimate even = loss.estimate(0), odd = loss.estimate(1);
+  const bool are_apart = even.high < odd.low || odd.high < even.low;
+  if (!are_apart || std::abs(even.value - odd.value) < least_share * group.scalar("loss"))
+    return "";
+  return "even- and odd-numbered documents are of different kinds: their losses are " +
+         number_text(even.value, 3) + " and " + number_text(odd.value, 3) +
+         " nats per token. Even ones choose heads and orders, odd ones judge them, so results are "
+         "of one kind of text on another. Shuffle the documents.";
+}
 
 std::string loss_warning(const ResultsGroup& group, std::uint64_t d_vocab) {
   const double loss = group.variable("loss").estimate(0).value;

@@ -1,6 +1,7 @@
 #include "pruning/results.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -175,15 +176,32 @@ void add_importance(const DocumentRows& rows, const ModelConfig& config, Results
   group.add(pruning_variables()["importance_correlation"], correlation);
 }
 
+/// Sums of blocks of even and of odd documents: the lowest bit of a block's number is that of its
+/// documents.
+std::array<Array, 2> sums_by_half(const Array& sums, const BootstrapCounts& weights) {
+  std::array<BootstrapCounts, 2> of_half{BootstrapCounts(weights.size(), 0),
+                                         BootstrapCounts(weights.size(), 0)};
+  for (std::size_t block = 0; block < weights.size(); ++block) {
+    of_half[block % 2][block] = weights[block];
+  }
+  return {sums.weighted_sum(of_half[0]), sums.weighted_sum(of_half[1])};
+}
+
 void add_loss(const Statistics& statistics, const AnalysisSettings& settings, ResultsGroup& group) {
   const Array n_document = statistics.total("n_document"), sums = statistics.total("loss");
   std::vector<Estimate> loss =
       settings.bootstrap(n_document.values).estimates([&](const BootstrapCounts& weights) {
         const Array nats_and_predicted = sums.weighted_sum(weights);
-        return std::vector<double>{nats_and_predicted(0) / nats_and_predicted(1)};
+        const auto [even, odd] = sums_by_half(sums, weights);
+        return std::vector<double>{nats_and_predicted(0) / nats_and_predicted(1), even(0) / even(1),
+                                   odd(0) / odd(1)};
       });
-  loss[0] = within(std::move(loss[0]), 0, std::numeric_limits<double>::infinity());
-  group.add(pruning_variables()["loss"], loss);
+  for (Estimate& estimate : loss) {
+    estimate = within(std::move(estimate), 0, std::numeric_limits<double>::infinity());
+  }
+  group.add(pruning_variables()["loss"], std::vector<Estimate>{loss[0]});
+  group.add_dimension(Dimension::labels("half", {"even", "odd"}));
+  group.add(pruning_variables()["loss_by_half"], std::vector<Estimate>{loss[1], loss[2]});
   group.add(pruning_variables()["n_document"],
             std::accumulate(n_document.values.begin(), n_document.values.end(), 0.0));
 }

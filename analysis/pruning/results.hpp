@@ -54,6 +54,10 @@ std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
 ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& config,
                              const AnalysisSettings& settings);
 
+/// Why halves of the corpus say little about one another: the losses of even- and odd-numbered
+/// documents lie apart; empty if they do not.
+std::string halves_warning(const ResultsGroup& group);
+
 /// Why losses say nothing: the model does worse than guessing; empty if it does not.
 /// @param d_vocab  tokens to guess among.
 std::string loss_warning(const ResultsGroup& group, std::uint64_t d_vocab);

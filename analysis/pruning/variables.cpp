@@ -35,6 +35,10 @@ const VariableTable& pruning_variables() {
       {"loss", "", "nats per token",
        "mean negative log likelihood of a predicted token, all documents that were read",
        michel_2019, "documents (of a large corpus, 128 blocks of them) resampled"},
+      {"loss_by_half", "half", "nats per token",
+       "loss of the even-numbered documents, which choose, and of the odd-numbered ones, which "
+       "judge; where the two differ, the corpus alternates between kinds of text",
+       headscope_definition, "documents (of a large corpus, 128 blocks of them) resampled"},
       Declaration::count("n_document", "", "documents that were read"),
       {"loss_increase", "ablation layer head", "nats per token",
        "mean loss with one head ablated minus loss_baseline; zero: z is set to 0; mean: z is set "

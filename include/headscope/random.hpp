@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+
+#include "headscope/types.hpp"
 
 namespace headscope {
 
@@ -25,5 +28,10 @@ class CounterRandom {
  private:
   std::uint64_t key_;
 };
+
+/// A sample of `count` of 0 .. n-1 spread evenly over them: element i is drawn from the i-th of
+/// `count` equal parts, floor(i n / count) + below(size of the part, i).
+/// @param count  at most n.
+std::set<Index> spread_sample(Index n, Index count, const CounterRandom& random);
 
 }  // namespace headscope

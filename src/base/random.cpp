@@ -29,4 +29,13 @@ std::uint64_t CounterRandom::below(std::uint64_t n, std::uint64_t counter) const
   return static_cast<std::uint64_t>((static_cast<Wide>(value(counter)) * n) >> 64);
 }
 
+std::set<Index> spread_sample(Index n, Index count, const CounterRandom& random) {
+  std::set<Index> sample;
+  for (Index i = 0; i < count; ++i) {
+    const Index begin = i * n / count, end = (i + 1) * n / count;
+    sample.insert(begin + random.below(end - begin, i));
+  }
+  return sample;
+}
+
 }  // namespace headscope

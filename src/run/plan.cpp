@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "headscope/random.hpp"
+
 namespace headscope {
 namespace {
 
@@ -61,11 +63,12 @@ std::vector<std::uint64_t> control_documents(const RunInput& input) {
                       asked = input.n_control_document;
   const std::uint64_t n_pair = (n_document + 1) / 2,
                       n_chosen = asked == 0 ? n_pair : std::min(n_pair, (asked + 1) / 2);
+  constexpr std::uint64_t control_document_stream = std::uint64_t{9} << 60;
+  const CounterRandom random(input.context.settings.seed, control_document_stream);
   std::vector<std::uint64_t> documents;
-  for (std::uint64_t i = 0; i < n_chosen; ++i) {
-    const std::uint64_t even = 2 * (i * n_pair / n_chosen);
-    documents.push_back(even);
-    if (even + 1 < n_document) documents.push_back(even + 1);
+  for (const Index pair : spread_sample(n_pair, n_chosen, random)) {
+    documents.push_back(2 * pair);
+    if (2 * pair + 1 < n_document) documents.push_back(2 * pair + 1);
   }
   return documents;
 }

@@ -35,8 +35,8 @@ inline bool is_untrained(int control) {
 /// The analyses that are repeated on the control model of this number; none without a control.
 std::vector<const RegisteredAnalysis*> controlled_analyses(const RunInput& input, int control);
 
-/// The documents that every control model reads: pairs of an even and an odd one, spread evenly
-/// over the corpus, in order.
+/// The documents that every control model reads: pairs of an even and an odd one, drawn at random
+/// and spread evenly over the corpus, in order.
 std::vector<std::uint64_t> control_documents(const RunInput& input);
 
 }  // namespace headscope

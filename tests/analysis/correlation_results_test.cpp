@@ -278,6 +278,26 @@ TEST(LikenessLine, ComparesWithTheControlWhereThereIsOne) {
             "layer 0.");
 }
 
+TEST(LikenessLine, NamesNoLayerWhereAFurtherUntrainedModelMightLieAsFar) {
+  const std::vector<double> none(2, 0), trained{0.05, 0.05};
+  const auto line_beside = [&](const std::vector<double>& untrained) {
+    Results results;
+    results.groups = {
+        correlation_results(sums_of(none, trained), correlation_config(), settings())};
+    std::vector<ControlValues> controls;
+    for (const double cosine : untrained) {
+      controls.push_back(correlation_control_values(sums_of(none, {cosine, cosine})));
+    }
+    add_control_comparison(sums_of(none, trained), controls, correlation_config(), settings(),
+                           results.groups.front());
+    return correlation_presentation().describe(results).findings.at(0).text;
+  };
+  EXPECT_THAT(line_beside({0.1, 0.2, 0.35, 0.4, 0.55}),
+              HasSubstr("after W_O they are not measurably different in any layer."));
+  EXPECT_THAT(line_beside({0.3, 0.31, 0.32, 0.33, 0.34}),
+              HasSubstr("after W_O they are less alike in layer 0."));
+}
+
 TEST(CorrelationSummary, NamesThePairOfResidualSpaceWithTheLargestCosine) {
   const ResultsGroup group =
       correlation_results(sums_of({0.9, 0.9}, {-0.25, -0.25}), correlation_config(), settings());

@@ -130,6 +130,27 @@ TEST(PrunableClaim, LeavesOutHeadsThatTheModelHasLost) {
   EXPECT_THAT(none_left.summary, testing::EndsWith(" The model has no head left."));
 }
 
+TEST(PruningResults, WarnsOfACorpusThatAlternates) {
+  const auto warning = [](double nats_of_odd) {
+    Statistics statistics = rows_of(enough({free_until(3), free_until(3)}));
+    for (std::uint64_t d = 1; d < least_documents; d += 2) {
+      DocumentStatistics document(statistics, d);
+      document.sum("loss", {n_document_block, 2})(d, 0) = nats_of_odd - 20;
+      document.end();
+    }
+    Results results;
+    results.groups = {results_of(statistics)};
+    EXPECT_NEAR(results.groups[0].values("loss_by_half")(1), nats_of_odd / 10,
+                test::double_rounding);
+    EXPECT_EQ(results.groups[0].values("loss_by_half")(0), 2);
+    return pruning_presentation().describe(results).warning;
+  };
+  EXPECT_THAT(warning(40), HasSubstr("their losses are 2 and 4 nats per token. Even ones choose"));
+  EXPECT_THAT(warning(10), HasSubstr("their losses are 2 and 1 nats per token."));
+  EXPECT_EQ(warning(20.5), "") << "too near to decide a verdict";
+  EXPECT_EQ(warning(20), "");
+}
+
 TEST(PrunableClaim, SaysWhetherOtherDocumentsMakeTheOrders) {
   const Curves curves{free_until(4), free_until(4)};
   const auto caption = [](const ResultsGroup& group) {

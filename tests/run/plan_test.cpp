@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "headscope/corpus.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/token_corpus.hpp"
+
 namespace headscope {
 namespace {
 
@@ -65,6 +71,33 @@ TEST(PassPlan, EndsWithModelsOfPermutedWeightsForTheAnalysesThatTakeThem) {
     const std::vector<std::string> untrained{"0/0", "1/0"}, permuted{"1/0"};
     EXPECT_EQ(plan[i], i <= n_control_per_kind ? untrained : permuted);
   }
+}
+
+// In a corpus of a period, documents at a fixed distance would all be of one kind.
+TEST(ControlDocuments, ArePairsDrawnFromEqualPartsOfTheCorpus) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.file("corpus.h5");
+  test::write_token_corpus(path, std::vector<TokenIds>(128, TokenIds{1, 2, 3}));
+  const Corpus corpus({path}, nullptr, {.prepend_bos = false});
+  const Model model;
+  const auto documents = [&](std::uint64_t seed) {
+    AnalysisSettings settings;
+    settings.seed = seed;
+    return control_documents(
+        {.context = {model, &corpus, settings}, .analyses = {}, .n_control_document = 32});
+  };
+  const std::vector<std::uint64_t> found = documents(1);
+  ASSERT_EQ(found.size(), 32U);
+  std::set<std::uint64_t> places;  // of the pair in its part of four pairs
+  for (std::size_t i = 0; i < found.size(); i += 2) {
+    EXPECT_EQ(found[i] % 2, 0U);
+    EXPECT_EQ(found[i + 1], found[i] + 1);
+    EXPECT_EQ(found[i] / 8, i / 2);
+    places.insert(found[i] / 2 % 4);
+  }
+  EXPECT_EQ(places.size(), 4U);
+  EXPECT_EQ(documents(1), found);
+  EXPECT_NE(documents(2), found);
 }
 
 }  // namespace
