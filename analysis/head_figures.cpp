@@ -8,6 +8,7 @@
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
+#include "headscope/head_types.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -123,6 +124,14 @@ std::vector<std::string> furthest_names(const std::vector<double>& values, std::
     }
   }
   return names;
+}
+
+std::string removed_heads_caption(const Results& results, const Figure& figure) {
+  const auto* const map = std::get_if<Heatmap>(&figure.content);
+  if (map == nullptr || !map->heads) return "";
+  const Shape& shape = map->panels.front().values.shape;
+  const bool any = std::ranges::count(removed_heads(results, {shape[0], shape[1]}), true) > 0;
+  return any ? " Removed heads are left empty." : "";
 }
 
 }  // namespace headscope

@@ -5,6 +5,7 @@
 
 #include "headscope/estimate.hpp"
 #include "headscope/figure.hpp"
+#include "headscope/results.hpp"
 
 /// Shared by the figures of several analyses.
 namespace headscope {
@@ -39,5 +40,8 @@ Estimate drawn_share(Estimate share);
 /// By head, its name if its value is among the `most` largest by size and not 0; else empty.
 std::vector<std::string> furthest_names(const std::vector<double>& values, std::size_t n_head,
                                         std::size_t most);
+
+/// What a map of heads says in its caption if the run's model has removed heads; else empty.
+std::string removed_heads_caption(const Results& results, const Figure& figure);
 
 }  // namespace headscope

@@ -16,6 +16,7 @@
 #include "run_output.hpp"
 #include "shared_options.hpp"
 #include "terminal.hpp"
+#include "usage_error.hpp"
 
 namespace headscope {
 namespace {
@@ -126,6 +127,7 @@ class CompareCommand : public Command {
       ComparedRun& run = runs.emplace_back(read_compared_run(file, run_presentations()));
       run.label = one_line(labels_[i]);
       run.settings = recorded_settings(run.results);
+      run.idle_options = idle_options(run.results);
       if (fs::exists(folder / "report.html")) {
         run.report = (folder / "report.html").lexically_relative(output).string();
       }

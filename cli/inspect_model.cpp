@@ -80,6 +80,10 @@ void print_shape(const ModelDescription& model, const std::string& path) {
   const TokenizerPlace tokenizer = tokenizer_place(model, path);
   print_line("tokenizer", tokenizer.text);
   print_line("parameters in the file", model.n_stored);
+  if (!model.unread.empty()) {
+    print_line("not read",
+               first_joined(model.unread, 3) + ": " + config.architecture + " has no such tensors");
+  }
   if (model.missing.empty()) {
     print_line("holds", std::string("a complete model: every analysis can run") +
                             (tokenizer.is_readable ? "" : "; to read text it needs --tokenizer"));

@@ -302,6 +302,15 @@ std::map<std::string, std::string> recorded_settings(const Results& results) {
   return settings;
 }
 
+std::set<std::string> idle_options(const Results& results) {
+  std::set<std::string> idle;
+  const RunOptions options;
+  for (const Option& option : options.table.options()) {
+    if (!option.analysis.empty() && !results.has(option.analysis)) idle.insert(option.name);
+  }
+  return idle;
+}
+
 std::string resume_command_of(const std::string& folder, int shard, int n_shard) {
   std::string text = "headscope run --output " + shell_word(folder);
   if (n_shard > 1) text += " --shard " + std::to_string(shard) + "/" + std::to_string(n_shard);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,8 @@ std::string sha256_attribute(const Option& option);
 /// The options that change numbers, as the results record them: by name, as typed; of a file, the
 /// beginning of its SHA-256. Empty if they record none.
 std::map<std::string, std::string> recorded_settings(const Results& results);
+/// The options of analyses that the results lack, by name.
+std::set<std::string> idle_options(const Results& results);
 
 /// The command that resumes a shard; with `--shard` if there are several shards.
 std::string resume_command_of(const std::string& folder, int shard, int n_shard);

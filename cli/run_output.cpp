@@ -12,6 +12,7 @@
 #include "figures/gnuplot.hpp"
 #include "files/descriptor.hpp"
 #include "files/pending_file.hpp"
+#include "head_figures.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
 #include "headscope/output_lock.hpp"
@@ -41,7 +42,10 @@ std::vector<Figure> figures_of(const Results& results,
   std::vector<Figure> figures;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     if (!results.has(analysis.info.name)) continue;
-    for (Figure& figure : analysis.draw(results)) figures.push_back(std::move(figure));
+    for (Figure& figure : analysis.draw(results)) {
+      figure.caption += removed_heads_caption(results, figure);
+      figures.push_back(std::move(figure));
+    }
   }
   return figures;
 }

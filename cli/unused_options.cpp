@@ -50,7 +50,7 @@ std::vector<std::string> unused_option_notes(const RunOptions& options,
     if (!option.given) continue;
     const std::string begin = "does not use --" + option.name + ": ";
     for (const RegisteredAnalysis& analysis : analysis_registry()) {
-      if (option.heading != analysis.info.option_heading()) continue;
+      if (option.analysis != analysis.info.name) continue;
       if (std::ranges::count(analyses, &analysis) > 0) continue;
       notes.push_back(begin + "the analysis " + analysis.info.name + " does not run");
     }

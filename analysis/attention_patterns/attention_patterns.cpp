@@ -21,6 +21,9 @@ const AnalysisInfo attention_info{
 
 const VariableTable variables{
     Declaration::integer("tokens", "token", "Token ids{which}"),
+    Declaration::count("n_token", "",
+                       "Tokens of the document, or of its first piece if it is cut; the patterns "
+                       "are of its first tokens"),
     {"token_text", "token", "1",
      "The text of each token{which}; bytes that are not UTF-8 are written \\xNN"},
     {"pattern", "layer head query key", "probability", "Attention from query to key{which}",
@@ -149,6 +152,7 @@ class AttentionPatterns : public CorpusAnalysis {
       group.add(variables[name].with("which", which), std::move(values));
     };
     add("tokens", tokens);
+    group.add(variables["n_token"], statistics.record("n_token", index).values[0]);
     if (has_text) {
       std::vector<std::string> text = statistics.texts("token_text", index);
       for (std::string& token : text) token = escaped_utf8(token);

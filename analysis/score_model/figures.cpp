@@ -48,8 +48,9 @@ Figure families_figure(const ResultsGroup& group) {
           .caption =
               "For each head and family of features: the share of the head's attention beyond the "
               "first token that the model no longer explains on held-out documents when the family "
-              "is left out, with 95 % intervals where there are any (documents resampled). Grey: "
-              "the share that the model with all features leaves unexplained. " +
+              "is left out, with 95 % intervals where there are any (documents resampled). "
+              "Families that say the same gain little each. Grey: the share that the model with "
+              "all features leaves unexplained. " +
               std::string(heads.size() < finite_values(explained).size()
                               ? "The heads that are explained best are drawn."
                               : "The heads that are explained best stand first."),
@@ -89,9 +90,9 @@ Figure plane_figure(const ResultsGroup& group) {
               "Each point is a head. Across: what only position explains of the head's attention "
               "beyond the first token. Up: what only word class and only syntax explain, added. "
               "What a family explains: deviance explained on held-out documents by all features "
-              "minus deviance explained without the family. Heads near 0 on both axes attend by "
-              "neither; up to five heads with the largest gains, by size, are named "
-              "along each axis.",
+              "minus deviance explained without the family. A head near 0 on both axes needs "
+              "neither: it attends by something else, or other families say the same. Up to five "
+              "heads with the largest gains, by size, are named along each axis.",
           .source = headscope_definition,
           .content = Chart{.panels = {{"", {std::move(heads)}, {}}},
                            .x_title = "gain of position",

@@ -114,6 +114,25 @@ std::string effect_part(const ResultsGroup& group, std::size_t head, std::size_t
          ")";
 }
 
+std::string attended_part(const std::vector<std::string>& families, bool by_several) {
+  if (!families.empty()) return "Attends by " + enumeration(families);
+  if (!by_several) return "Attends by no measurable family of features";
+  return "Attends by several families of features: without any one of them its model still "
+         "explains more than half as much";
+}
+
+/// ` (position alone 94 %, all but the two tokens alone 98 %)`.
+std::string explained_part(const ResultsGroup& group, std::size_t head, std::size_t n_head_total) {
+  const auto share = [&](const char* step) {
+    const double explained =
+        group.values("deviance_explained_beyond_sink")
+            .values[group.dimension("step").index_of(step) * n_head_total + head];
+    return explained > 0 ? percent(explained) : std::string("nothing");
+  };
+  return " (position alone " + share("position") + ", all but the two tokens alone " +
+         share("features") + ")";
+}
+
 }  // namespace
 
 std::string family_words(const std::string& family) {
@@ -130,13 +149,13 @@ void add_head_texts(Index d_model, ResultsGroup& group) {
     if (std::isnan(explained[head])) continue;
     const std::vector<std::string> families =
         measurable_families(group, head, explained.size(), d_model);
-    texts[head] =
-        (families.empty() ? "Attends by no measurable family of features"
-                          : "Attends by " + enumeration(families)) +
-        ". The largest terms of its model: " + largest_terms(group, head, explained.size()) +
-        ". All features explain " + percent(explained[head]) +
-        " of its attention beyond the first token on held-out text" +
-        effect_part(group, head, explained.size()) + ".";
+    const bool by_several = attends_by_several_families(group, head);
+    texts[head] = attended_part(families, by_several) + ". The largest terms of its model: " +
+                  largest_terms(group, head, explained.size()) + ". All features explain " +
+                  percent(explained[head]) +
+                  " of its attention beyond the first token on held-out text" +
+                  (by_several ? explained_part(group, head, explained.size()) : "") +
+                  effect_part(group, head, explained.size()) + ".";
   }
   group.add(score_variables()["attends_text"], std::move(texts));
 }

@@ -17,22 +17,37 @@ std::vector<double> explained_by(const ResultsGroup& group, const std::string& s
   return group.values("deviance_explained_beyond_sink").part(place).values;
 }
 
-/// How many heads attend by each family: `20 by position, 8 by word class`, most first.
+/// Heads that attend by several families, removed heads left out.
+std::size_t n_by_several_families(const Results& results) {
+  const ResultsGroup& group = results.group("score_model");
+  const std::vector<double> families =
+      without_removed_heads(results, group.values("attends_by")).values;
+  const auto is_left_and_by_several = [&](std::size_t head_index) {
+    return !std::isnan(families[head_index]) && attends_by_several_families(group, head_index);
+  };
+  return numbers_where(families.size(), is_left_and_by_several).size();
+}
+
+/// How many heads attend by each family: `position 20, word class 8`, most first.
 /// @param families  of heads: places among the meanings.
+/// @param n_several  heads of no single family that attend by several.
 std::string family_counts(const std::vector<double>& families,
-                          const std::vector<std::string>& meanings) {
+                          const std::vector<std::string>& meanings, std::size_t n_several) {
   std::map<std::size_t, std::size_t> counts;
   for (const double family : families) ++counts[static_cast<std::size_t>(family)];
-  const std::size_t n_none = counts[0];
+  const std::size_t n_none = counts[0] - n_several;
   counts.erase(0);
   std::vector<std::pair<std::size_t, std::size_t>> order(counts.begin(), counts.end());
   std::ranges::stable_sort(order, std::ranges::greater(),
                            [](const auto& counted) { return counted.second; });
-  std::string text = joined(order, ", ", [&](const auto& counted) {
-    return std::to_string(counted.second) + " by " + family_words(meanings[counted.first]);
-  });
-  if (text.empty()) return "none by a measurable family of features";
-  return text + (n_none > 0 ? ", " + std::to_string(n_none) + " by no measurable family" : "");
+  std::vector<std::string> texts;
+  const auto add = [&](const std::string& words, std::size_t n_head) {
+    if (n_head > 0) texts.push_back(words + " " + std::to_string(n_head));
+  };
+  for (const auto& [family, n_head] : order) add(family_words(meanings[family]), n_head);
+  add("several families", n_several);
+  add("no measurable family", n_none);
+  return joined(texts, ", ");
 }
 
 /// Removed heads are left out.
@@ -42,7 +57,7 @@ std::string counts_sentence(const Results& results) {
       finite_values(without_removed_heads(results, attends_by.values).values);
   return "What " + count_text(families.size(), "head") +
          (families.size() == 1 ? " attends by: " : " attend by: ") +
-         family_counts(families, attends_by.flag_meanings) + ".";
+         family_counts(families, attends_by.flag_meanings, n_by_several_families(results)) + ".";
 }
 
 std::string families_line(const Results& results) {
@@ -50,7 +65,11 @@ std::string families_line(const Results& results) {
          " A head attends by the family of features that a model of its attention needs most: "
          "without this family the share of the deviance on held-out documents that the model "
          "explains falls by more than " +
-         number_text(100 * least_family_gain, 2) + " points (by the whole interval).";
+         number_text(100 * least_family_gain, 2) + " points (by the whole interval)." +
+         (n_by_several_families(results) == 0
+              ? ""
+              : " A head attends by several families if its model needs none of them alone: "
+                "without any one family more than half of what all features explain stays.");
 }
 
 std::string explained_sentence(const ResultsGroup& group) {
@@ -204,6 +223,7 @@ Presentation score_presentation() {
           .scores = {{"What it attends by", {"deviance_explained_beyond_sink", "family_gain"}}},
           .summaries = {{"attends_text", "Where its model does not expect it", "surprise_text",
                          "surprise_marks"}},
+          .auxiliary = {"coefficient_se", "effect_explained_control"},
           .variables = &score_variables()};
 }
 

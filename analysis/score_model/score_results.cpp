@@ -126,6 +126,21 @@ double least_lexical_divergence(Index d_model) {
   return margin * score_std * score_std / 2;
 }
 
+bool attends_by_several_families(const ResultsGroup& group, std::size_t head_index) {
+  const Array& attends_by = group.values("attends_by");
+  if (attends_by.values[head_index] != 0) return false;
+  const auto full = group.dimension("step").index_of("full");
+  const double explained = group.variable("deviance_explained_beyond_sink")
+                               .estimate(full * attends_by.size() + head_index)
+                               .low;
+  if (!(explained > least_family_gain)) return false;
+  const Variable& gain = group.variable("family_gain");
+  for (std::size_t i = head_index; i < gain.values.size(); i += attends_by.size()) {
+    if (!(gain.estimate(i).high < explained / 2)) return false;
+  }
+  return true;
+}
+
 ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, Index d_model,
                            const AnalysisSettings& settings) {
   ResultsGroup group;

@@ -23,6 +23,11 @@ double least_lexical_divergence(Index d_model);
 ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, Index d_model,
                            const AnalysisSettings& settings);
 
+/// Whether the head attends by no single family and yet by features: all of them explain more than
+/// least_family_gain, and without any one family more than half of that stays, by the intervals.
+/// Families that carry the same information gain about 0 each.
+bool attends_by_several_families(const ResultsGroup& group, std::size_t head_index);
+
 /// Adds what heads keep of their effect; nothing if no document was run.
 void add_effects(const Statistics& statistics, const AnalysisSettings& settings,
                  ResultsGroup& group);

@@ -16,7 +16,8 @@ struct FoundSurprise {
   ScoreSurprise place;
 };
 
-/// A head's queries furthest from its model, one a document, the furthest first.
+/// A head's queries furthest from its model, one a document, the furthest first. None is nearer
+/// than least_uniform.
 std::vector<FoundSurprise> surprises_of(const Statistics& statistics,
                                         const std::vector<std::uint64_t>& documents,
                                         std::size_t layer, std::size_t head) {
@@ -24,7 +25,7 @@ std::vector<FoundSurprise> surprises_of(const Statistics& statistics,
   for (const std::uint64_t document : documents) {
     const Array& record = statistics.record(score_surprise_name, document);
     const auto value = [&](std::size_t i) { return record(layer, head, i); };
-    if (value(2) > 0) found.push_back({document, {value(0), value(1), value(2)}});
+    if (value(2) >= least_uniform) found.push_back({document, {value(0), value(1), value(2)}});
   }
   std::ranges::stable_sort(found, std::ranges::greater(),
                            [](const FoundSurprise& surprise) { return surprise.place.divergence; });

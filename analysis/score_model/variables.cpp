@@ -64,7 +64,8 @@ const VariableTable& score_variables() {
           "The family with the largest family_gain among families whose interval of family_gain "
           "lies above " +
               gain +
-              "; none if there is no such family. lexical only where divergence_beyond_sink is at "
+              "; none if there is no such family, as where several families say the same. lexical "
+              "only where divergence_beyond_sink is at "
               "least (0.02^2 d_model)^2 nats, twice that of an untrained model"),
       Declaration::count("fitted_queries", "",
                          "Queries that models are fitted to, from even-numbered documents"),
@@ -106,11 +107,18 @@ const VariableTable& score_variables() {
       {"attends_text", "layer head", "1",
        "What the head attends by, in words: families whose interval of family_gain lies above " +
            gain +
-           " (lexical as in attends_by), and the features with the largest coefficient_pull"},
+           " (lexical as in attends_by), or several families: attends_by is none, all features "
+           "explain more than " +
+           gain +
+           " beyond the first token, and without any one family more than half of that stays, by "
+           "the intervals; and the features with the largest coefficient_pull"},
       Declaration::integer(
           "surprise_document", "layer head example",
           "Document where the head's attention is furthest from its model with all features, among "
-          "the documents of effect_explained, one query per document; -1 if there is none"),
+          "the documents of effect_explained (the first piece of those that are cut), one query "
+          "per "
+          "document, where surprise_divergence is at least " +
+              uniform + " nats; -1 if there is none"),
       Declaration::integer("surprise_query", "layer head example",
                            "Position of that query; -1 if there is none"),
       Declaration::integer(

@@ -203,7 +203,7 @@ Figure direct_figure(const Results& results) {
                   "diagonal, total effect and direct effect are equal. Below the diagonal, later "
                   "parts make up for the head (self-repair; marked where the intervals of direct "
                   "effect and repair lie above 0). Above the diagonal, the head also works through "
-                  "later parts. The three heads furthest from 0 are named.") +
+                  "later parts. Up to three heads furthest from 0 are named.") +
               first_tasks,
           .source = "McGrath et al. 2023; Rushing & Nanda 2024",
           .content = Chart{.panels = std::move(panels),
@@ -239,19 +239,20 @@ std::optional<Figure> looks_does_figure(const Results& results) {
   }
   if (panels.empty()) return std::nullopt;
   panels.resize(panels_in_whole_rows(panels.size()));
-  return Figure{.name = "tasks_looks_does",
-                .group = group.name,
-                .title = "Where a head looks against what it does",
-                .caption =
-                    "Each point is a head. Across: how often its largest attention follows the "
-                    "task's relation in the corpus, the better of the two directions. Up: the mean "
-                    "margin the task loses when the head is set to zero. The three heads furthest "
-                    "from 0 are named. Panels: the first tasks that the model is shown to do and "
-                    "that name a relation, at most 12 in full rows.",
-                .source = "Clark et al. 2019; Warstadt et al. 2020",
-                .content = Chart{.panels = std::move(panels),
-                                 .x_title = "relation accuracy",
-                                 .y_title = "margin lost (nats per pair)"}};
+  return Figure{
+      .name = "tasks_looks_does",
+      .group = group.name,
+      .title = "Where a head looks against what it does",
+      .caption =
+          "Each point is a head. Across: how often its largest attention follows the "
+          "task's relation in the corpus, the better of the two directions. Up: the mean "
+          "margin the task loses when the head is set to zero. Up to three heads furthest "
+          "from 0 are named. Panels: the first tasks that the model is shown to do and "
+          "that name a relation, at most 12 in full rows.",
+      .source = "Clark et al. 2019; Warstadt et al. 2020",
+      .content = Chart{.panels = std::move(panels),
+                       .x_title = "relation accuracy",
+                       .y_title = "margin lost (nats per pair)"}};
 }
 
 }  // namespace

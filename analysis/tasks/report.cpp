@@ -204,6 +204,7 @@ Presentation tasks_presentation() {
                       "n_pair",
                       "has_margin"}},
           .measures = {{"task_accuracy", "accuracy", ""}},
+          .auxiliary = {"margin_change_p", "margin_change_q"},
           .variables = &task_variables};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,12 @@ struct ComparedRun {
   /// The options that change numbers, by name, as typed: `--seed 3` for `seed`. Switches that are
   /// off and options without a value are left out.
   std::map<std::string, std::string> settings = {};
+  /// The options of analyses that the run did not run, by name.
+  std::set<std::string> idle_options = {};
   Results results;  ///< without the variables that no comparison uses
 };
 
-/// Reads a finished run; label, report, place and settings are left to the
-/// caller.
+/// Reads a finished run; label, report, place, settings and idle options are left to the caller.
 /// @param presentations  of a run's groups.
 /// @throws DataError as read_results, or if the file is itself a comparison.
 ComparedRun read_compared_run(const std::string& path,
@@ -47,7 +49,7 @@ struct Comparison {
 ///
 /// By run, with intervals where known: the measures that at least two runs have, NaN in others. If
 /// all have as many layers and heads, also each variable by head that all have, as
-/// `GROUP_VARIABLE`, and
+/// `GROUP_VARIABLE`, NaN for heads that the run's model has lost unless it is a flag, and
 /// - `GROUP_VARIABLE_difference` from the first run (numbers, but for those that name a position or
 ///   a label), NaN for heads that either model has lost;
 /// - `GROUP_VARIABLE_changed`: whether the difference's interval excludes 0, or, if it has none,

@@ -39,6 +39,7 @@ struct ModelDescription {
   ModelConfig config;
   std::string config_file;           ///< file with the config; empty if inferred from shapes
   std::vector<std::string> missing;  ///< tensors missing for running text
+  std::vector<std::string> unread;   ///< as in Model
   std::uint64_t n_stored = 0;        ///< parameters in the file
   ParameterCounts counts;            ///< parameters of the complete model
   bool has_tokenizer = false;

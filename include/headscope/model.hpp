@@ -43,6 +43,8 @@ struct Model {
   // Texts of the file's /tokenizer group (TokenizerFiles).
   std::optional<std::string> tokenizer_vocab, tokenizer_merges, tokenizer_added_tokens,
       tokenizer_settings;
+  /// Tensors of the file outside its layers that the architecture does not have.
+  std::vector<std::string> unread;
 
   /// Whether token embedding and MLP weights are present, as running text requires.
   bool is_complete() const;

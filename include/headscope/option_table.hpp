@@ -36,6 +36,7 @@ struct Option {
   // Filled in by the table.
   char letter = 0;                 ///< `o` of `-o`; 0: none
   std::string heading = {};        ///< of its group in the help
+  std::string analysis = {};       ///< the analysis whose option it is; empty: none alone
   std::string default_value = {};  ///< as text; empty: none
   Words words = {};                ///< the values given, else the default
   bool given = false;
@@ -55,8 +56,11 @@ struct Option {
 /// its option is added is the default. The reference returned is valid until the next addition.
 class OptionTable {
  public:
-  /// Begins a group of options in the help.
-  void heading(const std::string& text) { heading_ = text; }
+  /// Begins a group of options in the help. @param analysis  whose options they are; empty: none.
+  void heading(const std::string& text, const std::string& analysis = "") {
+    heading_ = text;
+    analysis_ = analysis;
+  }
 
   /// A switch. Giving it inverts the field.
   Option& operator()(bool& field, Option option);
@@ -73,7 +77,7 @@ class OptionTable {
   const std::vector<Option>& options() const { return options_; }
 
  private:
-  std::string heading_;
+  std::string heading_, analysis_;
   std::vector<Option> options_;
 };
 

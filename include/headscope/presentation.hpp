@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -146,6 +147,9 @@ struct Presentation {
   std::vector<Measure> measures = {};
   TypeReasons reasons = {};
   std::vector<HeadSummary> summaries = {};
+  /// Variables by head that are no scores but what scores are judged by: nulls, controls, p-values
+  /// and errors. The menu of scores, the search and comparisons' sentences leave them out.
+  std::set<std::string> auxiliary = {};
   const VariableTable* variables = nullptr;  ///< of the group; null: not declared
 };
 

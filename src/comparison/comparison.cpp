@@ -151,20 +151,23 @@ std::string setting_text(const ComparedRun& run, const std::string& option) {
   return text.empty() ? "without --" + option : "with " + shortened(text, most_length);
 }
 
-/// Notes the options that differ, but for those whose effect is noted or keeps runs unpaired.
+/// Notes the options of analyses of both runs that differ, the seed first, but for those whose
+/// effect is noted.
 void note_settings(const ComparedRun& run, const ComparedRun& first,
                    std::vector<std::string>& notes) {
-  static const std::set<std::string> noted{"bos",           "context",   "engine", "no-bos",
-                                           "max-documents", "precision", "seed"};
+  static const std::set<std::string> noted{"bos",    "context",       "engine",
+                                           "no-bos", "max-documents", "precision"};
   constexpr std::size_t most_notes = 8;
   if (run.settings.empty() || first.settings.empty()) return;
   std::map<std::string, std::string> all = run.settings;
   all.insert(first.settings.begin(), first.settings.end());
   std::vector<std::string> differing;
   for (const auto& [option, text] : all) {
-    if (!noted.contains(option) && typed(run, option) != typed(first, option)) {
-      differing.push_back(option);
+    if (noted.contains(option) || run.idle_options.contains(option) ||
+        first.idle_options.contains(option) || typed(run, option) == typed(first, option)) {
+      continue;
     }
+    differing.insert(option == "seed" ? differing.begin() : differing.end(), option);
   }
   for (const std::string& option : differing | std::views::take(most_notes)) {
     notes.push_back(run.label + " was run " + setting_text(run, option) + ", " + first.label + " " +

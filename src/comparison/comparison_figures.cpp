@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "base/label_text.hpp"
 #include "base/text.hpp"
 #include "comparison/comparison_findings.hpp"
 #include "headscope/comparison.hpp"
@@ -66,6 +67,15 @@ Places places_of(const ResultsGroup& group) {
   return places;
 }
 
+/// `, with 95 % intervals (documents resampled)`; empty where no value has an interval.
+std::string interval_text(const Variable& variable) {
+  for (std::size_t i = 0; i < variable.values.size(); ++i) {
+    if (!variable.estimate(i).has_interval()) continue;
+    return ", with 95 % intervals (" + variable.interval->resampling + ")";
+  }
+  return "";
+}
+
 Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
   const Places places = places_of(group);
   ChartPanel panel;
@@ -97,10 +107,7 @@ Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
   return {.name = file_stem(variable.name),
           .group = group.name,
           .title = measure_title(variable.name),
-          .caption =
-              capitalised(variable.long_name) + ", by run" +
-              (variable.interval ? ", with 95 % intervals (" + variable.interval->resampling + ")."
-                                 : "."),
+          .caption = capitalised(variable.long_name) + ", by run" + interval_text(variable) + ".",
           .source = variable.references,
           .content = Chart{.panels = {panel},
                            .x_title = places.title,
@@ -227,6 +234,19 @@ void add_types(const ResultsGroup& group, std::vector<Figure>& figures) {
                      .content = std::move(map)});
 }
 
+/// The sum of the sizes of the differences of compared heads.
+double summed_size(const Variable& difference, const ComparedSlice& slice,
+                   const ComparedHeads& compared) {
+  double sum = 0;
+  for (std::size_t run = 1; run < slice.at.size(); ++run) {
+    for (std::size_t i = 0; i < slice.at[run].size(); ++i) {
+      const double value = difference.values.values[slice.at[run][i]];
+      if (compared.has(run, i) && std::isfinite(value)) sum += std::abs(value);
+    }
+  }
+  return sum;
+}
+
 /// Differences from the first run by head, for each variable of the head panel.
 void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>& scores,
                      std::vector<Figure>& figures) {
@@ -238,8 +258,11 @@ void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>&
     for (const std::string& name : section.variables) {
       const Variable* const difference = group.find(name + "_difference");
       if (difference == nullptr) continue;
-      const ComparedSlice slice = compared_slices(group, *difference).front();
-      if (slice.at[0].size() != element_count(heads)) continue;
+      const std::vector<ComparedSlice> all = compared_slices(group, *difference);
+      if (all.front().at[0].size() != element_count(heads)) continue;
+      const ComparedSlice& slice = *std::ranges::max_element(
+          all, {},
+          [&](const ComparedSlice& one) { return summed_size(*difference, one, compared); });
       Heatmap map = head_map(with_units("difference", difference->units), {});
       map.scale = ColourScale::diverging;
       double largest_value = 0, largest_difference = 0;
@@ -262,14 +285,18 @@ void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>&
       constexpr double rounding = 1e-5;
       if (largest_difference < rounding * largest_value) map.high = rounding * largest_value;
       const std::string words = in_words(name.substr(section.prefix.size()), slice.label);
-      figures.push_back({.name = file_stem(name + "_difference"),
-                         .group = group.name,
-                         .title = capitalised(words) + ": difference from " + runs[0],
-                         .caption = difference->long_name + "." +
-                                    (any_lost ? " Removed heads are left empty." : "") +
-                                    shown_runs(runs.size(), n_shown),
-                         .source = group.variable(name).references,
-                         .content = std::move(map)});
+      figures.push_back(
+          {.name = file_stem(name + "_difference"),
+           .group = group.name,
+           .title = capitalised(words) + ": difference from " + runs[0],
+           .caption = difference->long_name + "." +
+                      (all.size() > 1 && largest_difference > 0
+                           ? " Shown is " + spaced(slice.label) + ", which differs most."
+                           : "") +
+                      (any_lost ? " Removed heads are left empty." : "") +
+                      shown_runs(runs.size(), n_shown),
+           .source = group.variable(name).references,
+           .content = std::move(map)});
     }
   }
 }

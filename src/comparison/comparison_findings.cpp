@@ -110,7 +110,8 @@ std::string measures_line(const ResultsGroup& group, const std::vector<Measure>&
 }
 
 /// `classification sink (12 of 32 heads in pruned)`, those with the largest share first.
-std::string changed_line(const ResultsGroup& group) {
+/// @param auxiliary  names of variables that are no scores.
+std::string changed_line(const ResultsGroup& group, const std::set<std::string>& auxiliary) {
   std::vector<Ranked> found;
   std::size_t n_looked_at = 0;
   const ComparedHeads compared(group);
@@ -118,7 +119,7 @@ std::string changed_line(const ResultsGroup& group) {
   std::vector<bool> has_intervals(runs.size());
   for (const Variable& variable : group.variables) {
     const Variable* const changed = with_suffix(group, variable, "_changed");
-    if (changed == nullptr) continue;
+    if (changed == nullptr || auxiliary.contains(variable.name)) continue;
     for (const ComparedSlice& slice : compared_slices(group, variable)) {
       ++n_looked_at;
       for (std::size_t run = 1; run < runs.size(); ++run) {
@@ -158,17 +159,13 @@ std::string changed_line(const ResultsGroup& group) {
   return joined(sentences, " ");
 }
 
-/// Whether the variable holds p- or q-values of a test: they are no scores.
-bool is_of_test(const Variable& variable) {
-  return variable.name.ends_with("_p") || variable.name.ends_with("_q");
-}
-
-std::string order_line(const ResultsGroup& group) {
+/// @param auxiliary  as above.
+std::string order_line(const ResultsGroup& group, const std::set<std::string>& auxiliary) {
   std::vector<Ranked> found;
   const std::vector<std::string>& runs = group.labels("run");
   for (const Variable& variable : group.variables) {
     const Variable* const correlation = group.find(variable.name + "_rank_correlation");
-    if (correlation == nullptr || is_of_test(variable)) continue;
+    if (correlation == nullptr || auxiliary.contains(variable.name)) continue;
     for (const ComparedSlice& slice : compared_slices(group, *correlation)) {
       for (std::size_t run = 1; run < runs.size(); ++run) {
         const double value = correlation->values.values[slice.at[run][0]];
@@ -334,8 +331,13 @@ std::string ordering_of(const ResultsGroup& comparison) {
 }
 
 Presentation comparison_presentation(const std::vector<Presentation>& presentations) {
-  Presentation comparison{.group = comparison_group};
+  Presentation comparison{.group = comparison_group,
+                          .summaries = {{removed_text_variable, "", "", ""}}};
   for (const Presentation& presentation : presentations) {
+    for (const std::string& variable : presentation.auxiliary) {
+      const std::string name = joined_name(presentation.group, variable);
+      comparison.auxiliary.insert({name, name + "_difference"});
+    }
     for (const Measure& measure : presentation.measures) {
       comparison.measures.push_back({measure.name, measure.name, ""});
     }
@@ -347,13 +349,14 @@ Presentation comparison_presentation(const std::vector<Presentation>& presentati
       comparison.scores.push_back(std::move(section));
     }
   }
-  comparison.describe = [measures = comparison.measures](const Results& results) {
+  comparison.describe = [measures = comparison.measures,
+                         auxiliary = comparison.auxiliary](const Results& results) {
     const ResultsGroup& group = results.group(comparison_group);
     Description description;
     description.add("Runs", runs_line(group));
     description.add("The model as a whole", measures_line(group, measures));
-    description.add("Heads", changed_line(group));
-    description.add("Order of heads", order_line(group));
+    description.add("Heads", changed_line(group, auxiliary));
+    description.add("Order of heads", order_line(group, auxiliary));
     description.add("Types", types_line(group));
     description.overview = overview(group, measures);
     return description;

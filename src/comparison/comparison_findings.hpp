@@ -37,6 +37,8 @@ inline constexpr const char* removed_type = "removed";
 /// A flag by run, layer and head, 1 where the run's model has lost the head. A comparison of models
 /// that have all heads lacks it.
 inline constexpr const char* head_removed_variable = "head_removed";
+/// The runs whose models have lost the head, a sentence by layer and head.
+inline constexpr const char* removed_text_variable = "removed_text";
 
 /// Which heads are compared in a run: those that the run's model and the first run's model both
 /// have.

@@ -38,12 +38,18 @@ bool are_names(const Variable& variable) {
 /// By run and head, whether the run's model has lost the head.
 using RemovedHeads = std::vector<std::vector<bool>>;
 
-/// Whether the run's model or the first run's has lost the head.
-bool is_removed(const RemovedHeads& removed, std::size_t run, std::size_t head) {
-  return removed[0][head] || removed[run][head];
+/// The same with the heads that the first run's model has lost.
+RemovedHeads removed_from_either(const RemovedHeads& removed) {
+  RemovedHeads either = removed;
+  for (std::vector<bool>& of_run : either) {
+    for (std::size_t head = 0; head < of_run.size(); ++head) {
+      if (removed.front()[head]) of_run[head] = true;
+    }
+  }
+  return either;
 }
 
-/// Sets the values of heads that the run's model or the first run's has lost.
+/// Sets the values of removed heads.
 /// @param like  a variable of the group that has the array's dimensions.
 void set_removed(const RemovedHeads& removed, const ResultsGroup& group, const Variable& like,
                  double value, Array& values) {
@@ -51,20 +57,26 @@ void set_removed(const RemovedHeads& removed, const ResultsGroup& group, const V
   const std::size_t n_slice = by_run.size() / removed.size();
   for (std::size_t i = 0; i < by_run.size(); ++i) {
     for (std::size_t head = 0; head < by_run[i].at.size(); ++head) {
-      if (is_removed(removed, i / n_slice, head)) values.values[by_run[i].at[head]] = value;
+      if (removed[i / n_slice][head]) values.values[by_run[i].at[head]] = value;
     }
   }
 }
 
-/// Removed heads are left out: a head without output differs in what it has lost.
-void leave_out_removed(const RemovedHeads& removed, const ResultsGroup& group, const Variable& like,
-                       Variable& difference) {
-  set_removed(removed, group, like, std::nan(""), difference.values);
-  if (!difference.interval) return;
-  set_removed(removed, group, like, std::nan(""), difference.interval->low);
-  set_removed(removed, group, like, std::nan(""), difference.interval->high);
+/// The variable without values of removed heads: they are those of a head without output. Whole
+/// numbers become reals, which may lack a value.
+Variable without_removed(const RemovedHeads& removed, const ResultsGroup& group,
+                         Variable variable) {
+  set_removed(removed, group, variable, std::nan(""), variable.values);
+  if (std::ranges::any_of(variable.values.values, [](double value) { return std::isnan(value); })) {
+    variable.type = Variable::Type::real;
+  }
+  if (!variable.interval) return variable;
+  set_removed(removed, group, variable, std::nan(""), variable.interval->low);
+  set_removed(removed, group, variable, std::nan(""), variable.interval->high);
+  return variable;
 }
 
+/// @param removed  from either model.
 void add_changed(const Variable& variable, const Variable& difference, const RemovedHeads& removed,
                  ResultsGroup& group) {
   const std::size_t n_value = variable.values.size() / variable.values.shape[0];
@@ -84,7 +96,7 @@ void add_changed(const Variable& variable, const Variable& difference, const Rem
       std::move(changed));
 }
 
-/// Removed heads are left out: their values are those of a head without output.
+/// @param removed  from either model.
 void add_rank_correlation(const Variable& variable, const RemovedHeads& removed,
                           ResultsGroup& group) {
   std::vector<std::string> dimensions = variable.dimensions;
@@ -98,7 +110,7 @@ void add_rank_correlation(const Variable& variable, const RemovedHeads& removed,
     for (std::size_t head = 0; head < by_run[i].at.size(); ++head) {
       const double before = variable.values.values[by_run[i % n_slice].at[head]],
                    now = variable.values.values[by_run[i].at[head]];
-      if (is_removed(removed, i / n_slice, head) || std::isnan(before) || std::isnan(now)) continue;
+      if (removed[i / n_slice][head] || std::isnan(before) || std::isnan(now)) continue;
       first.push_back(before);
       later.push_back(now);
     }
@@ -156,15 +168,25 @@ bool has_equal_samples(const ResultsGroup& first, const ResultsGroup& later) {
 
 /// Adds which heads are removed, if any is.
 void add_removed(const RemovedHeads& removed, ResultsGroup& group) {
+  const std::vector<std::string>& runs = group.labels("run");
   std::vector<double> flags;
-  for (const std::vector<bool>& of_run : removed) {
-    flags.insert(flags.end(), of_run.begin(), of_run.end());
+  std::vector<std::string> text(removed.front().size());
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    for (std::size_t head = 0; head < text.size(); ++head) {
+      flags.push_back(removed[run][head] ? 1 : 0);
+      if (removed[run][head]) text[head] += (text[head].empty() ? "Removed in " : ", ") + runs[run];
+    }
   }
   if (std::ranges::count(flags, 1.0) == 0) return;
   group.add(Declaration::flag(head_removed_variable, "run layer head", {"no", "yes"},
                               "Whether the run's model has lost the head; such heads are not "
-                              "compared"),
+                              "compared and have no values, their flags are those of a head that "
+                              "passes no rule"),
             std::move(flags));
+  for (std::string& sentence : text) sentence += sentence.empty() ? "" : ".";
+  group.add({removed_text_variable, "layer head", "1",
+             "The runs whose models have lost the head, in words; empty if none has"},
+            std::move(text));
 }
 
 }  // namespace
@@ -218,6 +240,7 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
   const HeadShape shape = head_shape(runs.front().results).value();
   RemovedHeads removed;
   for (const ComparedRun& run : runs) removed.push_back(removed_heads(run.results, shape));
+  const RemovedHeads from_either = removed_from_either(removed);
   const std::size_t n_before = group.variables.size();
   for (const ResultsGroup& first : runs.front().results.groups) {
     for (const Variable& variable : first.variables) {
@@ -235,13 +258,13 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
         if (is_primary && !group.has("type_transition")) add_type_transition(*all, group);
         continue;
       }
-      group.add(*all);
+      group.add(without_removed(removed, group, *all));
       if (are_names(*all)) continue;
-      Variable difference = differences(*all, *by_run, paired_runs(runs, *by_run));
-      leave_out_removed(removed, group, *all, difference);
+      const Variable difference = without_removed(
+          from_either, group, differences(*all, *by_run, paired_runs(runs, *by_run)));
       group.add(difference);
-      if (all->interval) add_changed(*all, difference, removed, group);
-      add_rank_correlation(*all, removed, group);
+      if (all->interval) add_changed(*all, difference, from_either, group);
+      add_rank_correlation(*all, from_either, group);
     }
   }
   if (group.variables.size() > n_before) add_removed(removed, group);

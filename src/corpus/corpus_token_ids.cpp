@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/text.hpp"
 #include "corpus/corpus_file.hpp"
 #include "files/gzip.hpp"
 #include "files/hdf5_file.hpp"
@@ -10,11 +11,19 @@
 namespace headscope {
 namespace {
 
+void check_datasets(const hdf5::InputFile& file) {
+  if (file.has("tokens") && file.has("offsets")) return;
+  const auto found = file.datasets();
+  throw DataError(file.path(), "",
+                  "expected the datasets tokens and offsets, got " +
+                      (found.empty() ? "none" : first_joined(found, 3, &hdf5::DatasetInfo::name)));
+}
+
 std::vector<std::int64_t> read_row(const hdf5::InputFile& file, const std::string& name) {
   const hdf5::DatasetInfo info = file.info(name);
   if (info.kind != hdf5::Kind::integer || info.shape.size() != 1) {
     throw DataError(file.path(), name,
-                    "expected whole numbers of shape [n], got " + info.type + " of shape " +
+                    "expected whole numbers in one row, got " + info.type + " of shape " +
                         shape_text(info.shape));
   }
   return file.read_integers(name);
@@ -86,6 +95,7 @@ class TokenIdFile : public CorpusFile {
 
   std::vector<std::int64_t> read_arrays(const std::string& path) {
     const hdf5::InputFile file(path);
+    check_datasets(file);
     read_tokens(file);
     return read_row(file, "offsets");
   }

@@ -57,14 +57,17 @@ Range horizontal_range(const Chart& chart, std::span<const ChartPanel> panels) {
   if (n_label > 0) return {false, -0.6, n_label - 0.4};
   Range range{chart.log_x};
   bool bars = false;
+  double shift = 0;
   for (const ChartPanel& panel : panels) {
     for (const Series& series : panel.series) {
       bars = bars || is_bars(series);
-      for (const double x : series.x) range.include(x + series.shift);
+      range.include(series.x);
+      shift = std::max(shift, std::abs(series.shift));
     }
   }
   if (bars && range.low <= range.high) return {false, range.low - 0.6, range.high + 0.6};
-  return range.widened(0.03, 1.15, true);
+  range = range.widened(0.03, 1.15, true);
+  return {range.log, range.low - shift, range.high + shift};
 }
 
 }  // namespace headscope

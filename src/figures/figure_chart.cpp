@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "figures/chart_range.hpp"
 #include "figures/figure_colours.hpp"

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <set>
 #include <span>
@@ -16,12 +17,19 @@ namespace headscope {
 namespace {
 
 constexpr double largest_cell = 26;
+// The longer side of a map of few cells: its titles and the numbers beside it have room.
+constexpr double least_map = 90;
+// A panel with a scale of its own: the bar has room for two numbers.
+constexpr double least_bar = 50;
 // A figure with smaller cells, or labels cut to less, takes two columns.
 constexpr double least_cell = 9;
 // Rows of a map higher than wide, if there is room; its cells may be wider.
 constexpr double least_row = 1.2 * text_size;
 constexpr double bar_gap = 10, bar_width = 10;
 constexpr double longest_category = 120, highest_page = 800;
+// Of panels whose rows all have names.
+constexpr double highest_named_page = 1200;
+constexpr std::size_t most_panels_beside = 8;
 constexpr double key_row = 1.5 * text_size;
 constexpr std::size_t first_key_tag = 11;  // of objects and labels; below are the panels' own
 // Above this many cells in all panels, pixel images are smaller than a box per cell.
@@ -117,27 +125,54 @@ std::set<std::size_t> present_categories(const Heatmap& heatmap) {
   return present;
 }
 
+// Labels in groups, of heads by layer, may stand for those between.
+bool is_named(const Heatmap& heatmap) {
+  return !heatmap.row_labels.empty() && heatmap.group == 0;
+}
+
+// The least size of a cell with which all labels that are not empty stand apart.
+double cell_for_labels(const std::vector<std::string>& labels, double label_step) {
+  const auto n_named = std::ranges::count_if(labels, std::not_fn(&std::string::empty));
+  return labels.empty()
+             ? 0
+             : label_step * static_cast<double>(n_named) / static_cast<double>(labels.size());
+}
+
+bool has_all_names(const Heatmap& heatmap, const Page& page) {
+  return !is_named(heatmap) || (page.x.all_named && page.y.all_named);
+}
+
 /// @param page_width  room for all panels beside each other.
-Page lay_out(const Heatmap& heatmap, double page_width) {
+/// @param most_beside  panels beside each other.
+Page lay_out(const Heatmap& heatmap, double page_width, std::size_t most_beside) {
   const Shape& shape = heatmap.panels.front().values.shape;
   const auto rows = static_cast<double>(shape[0]), columns = static_cast<double>(shape[1]);
   const double ratio = std::clamp(columns / rows, 1.0 / 3, 3.0), longest = std::max(rows, columns);
   Page page;
   page.n_panel = heatmap.panels.size();
   // A label for each row needs large panels.
-  const bool labelled = !heatmap.row_labels.empty() && heatmap.group == 0;
-  const auto most_columns = static_cast<std::size_t>(
-      labelled ? std::clamp(two_columns / (1.2 * text_size * longest), 1.0, 8.0) : 8.0);
-  page.n_column = grid_columns(page.n_panel, ratio, 1, most_columns);
+  const bool named = is_named(heatmap);
+  const double room_for = named ? two_columns / (1.2 * text_size * longest) : most_panels_beside;
+  page.n_column =
+      grid_columns(page.n_panel, ratio, 1,
+                   std::clamp<std::size_t>(static_cast<std::size_t>(room_for), 1, most_beside));
   const double page_room = page_width / static_cast<double>(page.n_column);
   const auto n_row = static_cast<double>((page.n_panel + page.n_column - 1) / page.n_column);
   const double highest = std::min(longest > 30 ? 480.0 : 340.0, highest_page / n_row);
   const double room = std::min(highest, page_room);
   // A map that is as wide as the page gets rows as high as their numbers.
-  double height = std::min({std::max(room / rows, least_row), highest / rows, largest_cell});
-  double width = std::min(page_room / columns, largest_cell);
+  const double cell = std::max(largest_cell, least_map / longest);
+  double height = std::min({std::max(room / rows, least_row), highest / rows, cell});
+  double width = std::min(page_room / columns, cell);
+  if (has_separate_scales(heatmap)) height = std::max(height, least_bar / rows);
   const bool square = columns >= rows && columns <= 3 * rows;
-  if (square) width = height = std::min(room / columns, height);
+  if (square) height = std::min(room / columns, height);
+  if (named) {
+    double least = cell_for_labels(heatmap.row_labels, row_label_step);
+    if (square) least = std::max(least, cell_for_labels(heatmap.column_labels, column_label_step));
+    if (n_row * rows * least <= highest_named_page) height = std::max(height, least);
+  }
+  if (square) width = height = std::min(page_room / columns, height);
   page.panel_width = columns * width;
   page.panel_height = rows * height;
   page.x = labelled_x_axis(heatmap.column_title, heatmap.column_labels, shape[1], width);
@@ -157,7 +192,7 @@ Page lay_out(const Heatmap& heatmap, double page_width) {
     page.key_width = page.panel_key + page.key_title_width();
     return page;
   }
-  page.key_height = std::max(std::clamp(page.panels().height, 90.0, 240.0),
+  page.key_height = std::max(std::clamp(page.panels().height, least_map, 240.0),
                              key_row * static_cast<double>(present_categories(heatmap).size()));
   page.key_width =
       bar_gap + bar_width + 8 + page.key_title_width() +
@@ -166,19 +201,29 @@ Page lay_out(const Heatmap& heatmap, double page_width) {
   return page;
 }
 
-// As narrow as a column of a paper if its cells can be seen there.
+// As narrow as a column of a paper if its cells can be seen and its names stand there.
 Page page_of(const Heatmap& heatmap) {
   const Shape& shape = heatmap.panels.front().values.shape;
   const auto longest = static_cast<double>(std::max(shape[0], shape[1]));
-  const auto laid_out = [&](double width) {
-    return fitted(width, [&](double room) { return lay_out(heatmap, room); });
+  const auto laid_out = [&](double width, std::size_t most_beside = most_panels_beside) {
+    return fitted(width, [&](double room) { return lay_out(heatmap, room, most_beside); });
   };
   const Page narrow = laid_out(one_column);
+  const double of_few = least_map / longest, least = of_few > largest_cell ? of_few : least_cell;
   const bool is_seen = std::min(narrow.panel_width / static_cast<double>(shape[1]),
-                                narrow.panel_height / static_cast<double>(shape[0])) >= least_cell;
+                                narrow.panel_height / static_cast<double>(shape[0])) >= least;
   const bool fits = narrow.width() <= one_column &&
-                    (is_seen || (narrow.n_panel == 1 && longest > 100 && narrow.panel_width > 200));
-  return fits ? narrow : laid_out(two_columns);
+                    ((is_seen && has_all_names(heatmap, narrow)) ||
+                     (narrow.n_panel == 1 && longest > 100 && narrow.panel_width > 200));
+  if (fits) return narrow;
+  const Page wide = laid_out(two_columns);
+  if (has_all_names(heatmap, wide)) return wide;
+  // Fewer panels beside each other leave more room for names.
+  for (std::size_t n_beside = wide.n_column - 1; n_beside > 0; --n_beside) {
+    Page fewer = laid_out(two_columns, n_beside);
+    if (has_all_names(heatmap, fewer)) return fewer;
+  }
+  return wide;
 }
 
 std::string colour_bar(const Page& page, double x, double y, double height) {
@@ -187,15 +232,29 @@ std::string colour_bar(const Page& page, double x, double y, double height) {
          ", screen " + page.up(height);
 }
 
-std::string range_text(const AxisRange& range) {
-  return "set cbrange " + gnuplot_range(range.low, range.high);
+// 1, 2 or 5 times a power of ten, at least `least`.
+double round_step(double least) {
+  const double power = std::pow(10, std::floor(std::log10(least)));
+  for (const double digit : {1.0, 2.0, 5.0}) {
+    if (digit * power >= least) return digit * power;
+  }
+  return 10 * power;
+}
+
+// A colour scale whose numbers stand apart along a bar of this height. gnuplot's own are as many
+// along a low bar as along a high one.
+std::string scale_text(const AxisRange& range, double height) {
+  const double apart = std::max(text_size, height / 10);
+  return "set cbrange " + gnuplot_range(range.low, range.high) + "\nset cbtics " +
+         gnuplot_number(round_step((range.high - range.low) * apart / height));
 }
 
 // The bar of a panel with a scale of its own.
 std::string scale_of_panel(const Heatmap& heatmap, const Page& page, std::size_t index) {
   const Rectangle area = page.panel(index);
   return colour_bar(page, area.right() + bar_gap / 2, area.y, area.height) + "\n" +
-         range_text(colour_range(heatmap, std::span(heatmap.panels).subspan(index, 1)));
+         scale_text(colour_range(heatmap, std::span(heatmap.panels).subspan(index, 1)),
+                    area.height);
 }
 
 // The categories that occur, as objects and labels: gnuplot's key leaves out entries below a low
@@ -263,7 +322,7 @@ FigureScript script_of(const Figure& figure, const Heatmap& heatmap) {
   script.add(page.multiplot());
   script.add(categorical ? categorical_palette(category_colours(heatmap.categories))
                          : continuous_palette(heatmap.scale));
-  script.add(range_text(range));
+  script.add(scale_text(range, page.key_height));
   script.add(std::string("set format cb ") + number_format);
   if (categorical) {
     script.add("unset colorbox");

@@ -19,9 +19,11 @@ constexpr double longest_key_name = 200, key_line = 14;
 constexpr double digit_width = 6.5;
 constexpr double wanted_ratio = 1.45;  // of a page's width to its height
 
-// Prefers a step that divides the count and, among many labels, a wide one: of 144 heads every
-// twelfth is labelled, the first of its layer.
-std::size_t step_of_labels(std::size_t count, double needed, double step) {
+// All names where there is room. Else prefers a step that divides the count and, among many labels,
+// a wide one: of 144 heads every twelfth is labelled, the first of its layer.
+std::size_t step_of_labels(std::size_t count, double needed, double step, bool named) {
+  constexpr double rounding = 1e-9;
+  if (named && needed <= step * (1 + rounding)) return 1;
   const auto least = static_cast<std::size_t>(std::max(1.0, std::ceil(needed / step)));
   std::size_t chosen = least;
   for (std::size_t wider = 3 * least; wider >= least; --wider) {
@@ -168,17 +170,19 @@ Axis labelled_x_axis(std::string_view title, const std::vector<std::string>& lab
                      std::size_t count, double step) {
   Axis axis{
       .title = std::string(title), .named = !labels.empty(), .extent = line_height * text_size};
-  const double height = 1.3 * text_size;
+  constexpr double height = column_label_step;
   const double width = 4 + label_width(labels, text_width(std::to_string(count)));
   spread_labels(labels, count, step);
   if (!axis.named) {
-    axis.ticks = numbered(step_of_labels(count, width, step));
+    axis.ticks = numbered(step_of_labels(count, width, step, false));
   } else if (width <= step) {
     axis.ticks = tick_list(labels);
   } else {
     const bool upright = step < 2 * height;
-    axis.ticks = std::string("rotate by ") + (upright ? "90" : "40") + " right " +
-                 tick_list(labels, step_of_labels(count, height, step));
+    const std::size_t every = step_of_labels(count, height, step, true);
+    axis.ticks =
+        std::string("rotate by ") + (upright ? "90" : "40") + " right " + tick_list(labels, every);
+    axis.all_named = every == 1;
     axis.extent = upright ? width + 6 : 0.65 * width + height;
   }
   return axis;
@@ -188,10 +192,12 @@ Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& lab
                      std::size_t count, double step, double longest) {
   const std::size_t n_number = count;
   spread_labels(labels, count, step);
-  const std::size_t every = step_of_labels(count, 1.1 * text_size, step);
+  const bool named = !labels.empty();
+  const std::size_t every = step_of_labels(count, row_label_step, step, named);
   return {.title = std::string(title),
-          .ticks = labels.empty() ? numbered(every) : tick_list(labels, every, longest),
-          .named = !labels.empty(),
+          .ticks = named ? tick_list(labels, every, longest) : numbered(every),
+          .named = named,
+          .all_named = !named || every == 1,
           .extent = label_width(labels, text_width(std::to_string(n_number)), longest)};
 }
 

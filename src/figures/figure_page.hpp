@@ -41,6 +41,7 @@ struct Axis {
   std::string title;
   std::string ticks = "autofreq";      ///< as `set xtics` takes them
   bool named = false;                  ///< labels on every panel, unless `outer`
+  bool all_named = true;               ///< no label is left out for want of room
   bool outer = false;                  ///< labels only at the outer panels
   double extent = 0;                   ///< pixels the tick labels take across the axis
   std::string format = number_format;  ///< of numbers
@@ -56,6 +57,10 @@ std::string tick_list(const std::vector<std::string>& labels, std::size_t step =
 /// The width of the widest label as it is shown, at least `least`.
 double label_width(const std::vector<std::string>& labels, double least,
                    double longest = longest_label);
+
+/// Pixels from one label to the next with which labels stand apart: of rows, and of columns whose
+/// labels are turned.
+inline constexpr double row_label_step = 1.1 * text_size, column_label_step = 1.3 * text_size;
 
 /// Labels at 0, 1, ... along an axis; or, if there are none, numbers.
 /// @param step  pixels from one to the next; labels without room are left out.

@@ -20,6 +20,7 @@ ModelDescription describe_model(const TensorSource& source, const LoadOptions& o
   description.config = index.resolve(fields, options);
   index.check(description.config);
   description.config_file = fields.file;
+  description.unread = index.unread();
   bool unembedding_bias = false;
   for (const TensorSpec& spec : fields.architecture->tensors) {
     if (!spec.belongs_to(description.config)) continue;

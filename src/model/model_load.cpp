@@ -117,6 +117,7 @@ Model load_opened(const std::string& path, const LoadOptions& options) {
   model.layers.resize(model.config.n_layer);
   read_tensors(*source, index, model);
   settle_unembedding(fields, model);
+  model.unread = index.unread();
   model.tokenizer_vocab = source->tokenizer_text("vocab");
   model.tokenizer_merges = source->tokenizer_text("merges");
   model.tokenizer_added_tokens = source->tokenizer_text("added_tokens");

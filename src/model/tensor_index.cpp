@@ -68,10 +68,11 @@ TensorIndex::TensorIndex(const TensorSource& source, const ConfigFields& fields)
     const auto id = keras ? parse_keras_name(tensor.name)
                           : parse_tensor_name(tensor.name, architecture.defaults);
     if (!id) {
-      if (!keras && is_layer_tensor(tensor.name, architecture) &&
-          !is_buffer(tensor.name, architecture)) {
+      if (keras || is_buffer(tensor.name, architecture)) continue;
+      if (is_layer_tensor(tensor.name, architecture)) {
         throw DataError(source.path(), tensor.name, "expected a tensor of " + title);
       }
+      if (!tensor.name.starts_with("tokenizer/")) unread_.push_back(tensor.name);
       continue;
     }
     const auto [place, added] = found_.emplace(std::pair{id->spec, id->layer}, &tensor);

@@ -19,6 +19,8 @@ class TensorIndex {
 
   /// Null if the file lacks it.
   const TensorInfo* find(const TensorSpec& spec, Index layer = 0) const;
+  /// Names of tensors outside the layers that the architecture does not have.
+  const std::vector<std::string>& unread() const { return unread_; }
   /// Whether any layer has the tensor.
   bool has_any(const TensorSpec& spec) const;
 
@@ -52,6 +54,7 @@ class TensorIndex {
   const TensorSource& source_;
   const Architecture& architecture_;
   std::map<std::pair<const TensorSpec*, Index>, const TensorInfo*> found_;
+  std::vector<std::string> unread_;
   Index n_layer_ = 0;    // named in the file, from 0 to the last one
   bool linear_ = false;  // weights of nn.Linear in a file of GPT-2's kind
 };

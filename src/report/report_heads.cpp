@@ -27,6 +27,7 @@ class Scores {
            {entry.reasons.score, entry.reasons.baseline, entry.reasons.threshold}) {
         reasons_.insert(entry.group + "/" + name);
       }
+      for (const std::string& name : entry.auxiliary) auxiliary_.insert(entry.group + "/" + name);
     }
     for (const ResultsGroup& group : results.groups) {
       if (group.name.find('/') != std::string::npos) continue;
@@ -60,7 +61,8 @@ class Scores {
  private:
   void add(const ResultsGroup& group, const Variable& variable) {
     if (variable.type == Variable::Type::flag) return;
-    if (reasons_.contains(group.name + "/" + variable.name)) return;
+    const std::string path = group.name + "/" + variable.name;
+    if (reasons_.contains(path)) return;
     const std::size_t n_slice = n_head_slice(group, variable, shape_);
     if (n_slice > most_head_slices) {
       left_out_.push_back({{"name", one_line(variable.name)},
@@ -76,18 +78,20 @@ class Scores {
                     {"about", one_line(variable.long_name)},
                     {"units", one_line(variable.units)},
                     {"anchor", variable_anchor(group.name, variable.name)},
+                    {"auxiliary", auxiliary_.contains(path)},
                     {"values", json_numbers(slice.values)}};
       if (variable.interval) {
         score["low"] = json_numbers(slice.low);
         score["high"] = json_numbers(slice.high);
       }
-      places_[group.name + "/" + variable.name].push_back(list_.size());
+      places_[path].push_back(list_.size());
       list_.push_back(std::move(score));
     }
   }
 
   HeadShape shape_;
   std::set<std::string> reasons_;  // the numbers behind types are shown as reasons
+  std::set<std::string> auxiliary_;
   json list_ = json::array(), left_out_ = json::array();
   std::map<std::string, std::vector<std::size_t>> places_;
 };

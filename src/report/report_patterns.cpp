@@ -119,6 +119,14 @@ std::string first_words(const std::vector<std::string>& tokens) {
   return "“" + one_line(words) + more + "”";
 }
 
+// Number of tokens of the document; the group has the patterns of the first `n_kept`.
+double document_tokens(const ResultsGroup& group, double n_kept) {
+  const Variable* const n_token = group.find("n_token");
+  if (n_token == nullptr || n_token->values.size() != 1) return n_kept;
+  const double count = n_token->values.values[0];
+  return std::isfinite(count) ? std::max(count, n_kept) : n_kept;
+}
+
 // `attention` for `attention/0`, if there is such a group.
 std::string outer_group(const Results& results, const std::string& name) {
   const std::string outer = name.substr(0, name.rfind('/'));
@@ -142,13 +150,15 @@ nlohmann::json pattern_documents(const Results& results, const HeadShape& shape)
   }
   nlohmann::json documents = nlohmann::json::array();
   for (const auto& [group, kinds] : found) {
-    const std::size_t n_token = std::min(kinds.front().n_token(), most_tokens(n_matrix));
+    const std::size_t n_kept = kinds.front().n_token();
+    const std::size_t n_token = std::min(n_kept, most_tokens(n_matrix));
     const std::vector<std::string> tokens = token_texts(*group, n_token);
     const std::string name = one_line(group->title.empty() ? group->name : group->title);
     documents.push_back({{"title", first_words(tokens)},
                          {"name", name},
                          {"section", group_anchor(outer_group(results, group->name))},
-                         {"of", kinds.front().n_token()},
+                         {"kept", n_kept},
+                         {"of", document_tokens(*group, static_cast<double>(n_kept))},
                          {"tokens", json_texts(tokens)},
                          {"labels", json_texts(token_labels(tokens))},
                          {"kinds", json_list(kinds, [&](const Weighting& kind) {

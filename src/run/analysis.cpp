@@ -32,7 +32,7 @@ void AnalysisSettings::declare(OptionTable& option,
       .choices = std::move(words);
   for (const RegisteredAnalysis& analysis : analyses) {
     if (!analysis.options) continue;
-    option.heading(analysis.info.option_heading());
+    option.heading(analysis.info.option_heading(), analysis.info.name);
     analysis.options(*this, option);
   }
 }

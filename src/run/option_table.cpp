@@ -49,6 +49,7 @@ Option& OptionTable::add(Option option) {
     option.name.resize(comma);
   }
   option.heading = heading_;
+  option.analysis = analysis_;
   if (!option.default_value.empty()) option.words = {option.default_value};
   return options_.emplace_back(std::move(option));
 }

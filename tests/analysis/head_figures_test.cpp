@@ -56,5 +56,21 @@ TEST(FurthestNames, AreOfTheLargestValuesBySize) {
   EXPECT_THAT(furthest_names({0, 2, 0}, 3, 2), ElementsAre("", "L0H1", "")) << "nothing at 0";
 }
 
+TEST(RemovedHeadsCaption, IsOfMapsOfHeadsOfAModelThatHasLostSome) {
+  Results results;
+  Heatmap map = head_map("share", {{"", Array({2, 2}, {no_value, 0.25, 0.5, 1})}});
+  const auto caption = [&] {
+    Figure figure;
+    figure.content = map;
+    return removed_heads_caption(results, figure);
+  };
+  EXPECT_EQ(caption(), "");
+  results.attributes["pruned_heads"] = "L0H0";
+  EXPECT_EQ(caption(), " Removed heads are left empty.");
+  map.heads = false;
+  EXPECT_EQ(caption(), "");
+  EXPECT_EQ(removed_heads_caption(results, {"", "", "", "", "", Chart()}), "");
+}
+
 }  // namespace
 }  // namespace headscope

@@ -112,6 +112,7 @@ TEST_F(PlantedScores, SurprisesAreQueriesOfOddDocumentsInOrderOfTheirDivergence)
   for (std::size_t i = 0; i < document.size(); ++i) {
     if (document.values[i] < 0) continue;
     EXPECT_EQ(static_cast<int>(document.values[i]) % 2, 1);
+    EXPECT_GE(divergence.values[i], least_uniform);
     if (i % 3 > 0) {
       EXPECT_LE(divergence.values[i], divergence.values[i - 1]);
       EXPECT_NE(document.values[i], document.values[i - 1]);
@@ -133,7 +134,9 @@ TEST_F(PlantedScores, SurprisesAreQueriesOfOddDocumentsInOrderOfTheirDivergence)
     }
   }
   EXPECT_GE(n_marked_key, 1u);
-  EXPECT_GE(document.values[5], 0) << "a head that reads punctuation has surprises";
+  const auto n_head = planted_.model.config.n_head;
+  EXPECT_EQ(document.values[3], -1) << "the query's own place is what its model expects";
+  EXPECT_GE(document.values[3 * n_head + 2], 0) << "induction has surprises";
 }
 
 TEST_F(PlantedScores, ManyHeadsAtOnceCostLessOnTheirModelsThanAtTheirMeans) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
 #include "headscope/figure.hpp"
@@ -77,15 +78,72 @@ TEST(ScoreModelLines, NameHeadsWithLargeEffectsThatFeaturesDoNotKeep) {
 TEST(ScoreModelLines, CountHeadsByFamily) {
   EXPECT_THAT(
       score_lines(six_heads())["What heads attend by"],
-      HasSubstr("What 6 heads attend by: 3 by position, 1 by repetition, 1 by word class, 1 "
-                "by no measurable family."));
+      HasSubstr("What 6 heads attend by: position 3, repetition 1, word class 1, no measurable "
+                "family 1."));
 }
 
 TEST(ScoreModelLines, CountNoHeadsThatTheModelHasLost) {
   EXPECT_THAT(score_lines(six_heads(), "L0H2,L1H0")["What heads attend by"],
-              testing::StartsWith("What 4 heads attend by: 3 by position, 1 by repetition. "));
+              testing::StartsWith("What 4 heads attend by: position 3, repetition 1. "));
   EXPECT_THAT(score_lines(six_heads(), "L0H0,L0H1,L1H0,L1H1,L1H2")["What heads attend by"],
-              testing::StartsWith("What 1 head attends by: none by a measurable family "));
+              testing::StartsWith("What 1 head attends by: no measurable family 1. "));
+}
+
+/// Two heads that attend by no single family, of two features. L0H0 is explained by either of two
+/// families; of L0H1 the run cannot tell whether it needs the second.
+ResultsGroup heads_of_two_families() {
+  const double some = 0.005, nothing = -0.01;
+  ResultsGroup group;
+  group.name = "score_model";
+  group.add_dimension(Dimension::count("layer", 1));
+  group.add_dimension(Dimension::count("head", 2));
+  group.add_dimension(
+      Dimension::labels("step", {"sink", "label", "position", "lexical", "features", "full"}));
+  group.add_dimension(Dimension::labels("family", {"position", "word_class"}));
+  group.add_dimension(Dimension::labels("feature", {"sink", "offset_1", "upos_NOUN"}));
+  const VariableTable& variables = score_variables();
+  const auto estimates = [](const std::vector<double>& values, const std::vector<double>& margin) {
+    std::vector<Estimate> found;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      found.push_back({values[i], values[i] - margin[i], values[i] + margin[i]});
+    }
+    return found;
+  };
+  group.add(variables["deviance_explained_beyond_sink"],
+            estimates({0, 0, no_effect, no_effect, 0.94, nothing, 0.95, 0.1, 0.98, 0.5, 1, 0.5},
+                      std::vector<double>(12, some)));
+  group.add(variables["divergence_beyond_sink"], Array({1, 2}, {4, 4}));
+  group.add(variables["family_gain"], estimates({some, 0, some, 0.3}, {some, some, some, 0.4}));
+  group.add(variables["attends_by"], Array({1, 2}, {0, 0}));
+  group.add(variables["coefficient"], Array({3, 1, 2}, {1, 1, 2, 2, 3, 3}));
+  group.add(variables["coefficient_pull"], Array({3, 1, 2}, {1, 1, 2, 2, 1, 1}));
+  return group;
+}
+
+TEST(ScoreModelLines, TellHeadsOfSeveralFamiliesFromHeadsOfNoMeasurableFamily) {
+  EXPECT_EQ(score_lines(heads_of_two_families())["What heads attend by"],
+            "What 2 heads attend by: several families 1, no measurable family 1. A head attends by "
+            "the family of features that a model of its attention needs most: without this family "
+            "the share of the deviance on held-out documents that the model explains falls by more "
+            "than 2 points (by the whole interval). A head attends by several families if its "
+            "model needs none of them alone: without any one family more than half of what all "
+            "features explain stays.");
+  EXPECT_THAT(score_lines(heads_of_two_families(), "L0H0")["What heads attend by"],
+              testing::StartsWith("What 1 head attends by: no measurable family 1. "));
+}
+
+TEST(ScoreModelHeadText, SaysWhatIsExplainedWhereOneFamilyStandsInForAnother) {
+  ResultsGroup group = heads_of_two_families();
+  add_head_texts(64, group);
+  const std::vector<std::string>& texts = group.variable("attends_text").text;
+  EXPECT_EQ(texts[0],
+            "Attends by several families of features: without any one of them its model still "
+            "explains more than half as much. The largest terms of its model: +2 logits to the "
+            "token before, +3 to words of class NOUN. All features explain 100 % of its attention "
+            "beyond the first token on held-out text (position alone 94 %, all but the two tokens "
+            "alone 98 %).");
+  EXPECT_THAT(texts[1], testing::StartsWith("Attends by no measurable family of features. "));
+  EXPECT_THAT(texts[1], testing::EndsWith("on held-out text."));
 }
 
 TEST(ScoreModelLines, SayThatTheModelHasNoHeadLeft) {
@@ -130,10 +188,11 @@ TEST(ScoreModelLines, WithoutEffectsSayNothingOfThem) {
 }
 
 /// What the results have of one head's surprise in one document.
-ResultsGroup with_surprise(double query, double key, const std::vector<std::string>& tokens) {
+ResultsGroup with_surprise(double query, double key, const std::vector<std::string>& tokens,
+                           double divergence = 0.5) {
   Statistics statistics;
   DocumentStatistics document(statistics, 1);
-  document.record(score_surprise_name, {1, 1, 3}).values = {query, key, 0.5};
+  document.record(score_surprise_name, {1, 1, 3}).values = {query, key, divergence};
   document.texts(score_text_name) = tokens;
   document.row(score_effect_row, {1});
   document.end();
@@ -152,6 +211,15 @@ TEST(Surprises, KeepCharactersThatTokensShare) {
   const std::vector<double>& marks = group.values("surprise_marks").values;
   EXPECT_EQ(std::vector(marks.begin(), marks.begin() + 4), (std::vector<double>{5, 8, 2, 4}))
       << "кот, and жй though its token has half of й";
+}
+
+TEST(Surprises, LeaveOutWhatTheModelExpects) {
+  const std::vector<std::string> tokens{"<|endoftext|>", " a", " b", " c"};
+  EXPECT_EQ(with_surprise(3, 2, tokens, 0.011).values("surprise_query").values[0], 3);
+  const ResultsGroup group = with_surprise(3, 2, tokens, 0.009);
+  EXPECT_EQ(group.values("surprise_query").values[0], -1);
+  EXPECT_TRUE(std::isnan(group.values("surprise_divergence").values[0]));
+  EXPECT_EQ(group.variable("surprise_text").text.at(0), "");
 }
 
 TEST(Surprises, TakeCharactersAtBothEndsAsTheyAre) {

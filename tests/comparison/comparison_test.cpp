@@ -68,7 +68,8 @@ ComparedRun weather(const std::string& label, const std::vector<double>& rain,
 const std::vector<Presentation> presentations{
     {.group = "weather",
      .scores = {{"Rain", {"rain"}}},
-     .measures = {{"wetness", "rain_sum", ""}, {"wet_share", "rain_share", "time"}}}};
+     .measures = {{"wetness", "rain_sum", ""}, {"wet_share", "rain_share", "time"}},
+     .auxiliary = {"rain_null", "wind_p"}}};
 
 const std::vector<double> first_rain{1, 2, 3, 10, 20, 30};
 
@@ -328,6 +329,30 @@ TEST(Comparison, RemovedHeadsHaveNoDifferenceAndHaveNotChanged) {
   EXPECT_THAT(values(paired, "weather_rain_changed"), ElementsAre(0, 0, 0, 1, 1, 0));
 }
 
+TEST(Comparison, RemovedHeadsHaveNoValuesAndAreNamed) {
+  const ComparedRun first = with_removed_heads(weather("a", first_rain, {0, 1, 2}, 5), "L0H0"),
+                    later = with_removed_heads(weather("b", first_rain, {0, 1, 2}, 5), "L0H0,L0H2");
+  const ResultsGroup group = compared({first, weather("c", first_rain, {0, 1, 2}, 5), later});
+  const auto is_nan = testing::IsNan();
+  EXPECT_THAT(values(group, "weather_rain"),
+              ElementsAre(is_nan, 2, 3, is_nan, 20, 30, 1, 2, 3, 10, 20, 30, is_nan, 2, is_nan,
+                          is_nan, 20, is_nan));
+  for (const Array& bound : {group.variable("weather_rain").interval->low,
+                             group.variable("weather_rain").interval->high}) {
+    EXPECT_TRUE(std::isnan(bound.values[0]) && std::isnan(bound.values[14]));
+    EXPECT_FALSE(std::isnan(bound.values[6]));
+  }
+  EXPECT_THAT(values(group, "weather_days"), ElementsAre(is_nan, 2, 3, 1, 2, 3, is_nan, 2, is_nan));
+  EXPECT_THAT(group.variable("removed_text").text,
+              ElementsAre("Removed in a, b.", "", "Removed in b."));
+  EXPECT_EQ(comparison_presentation(presentations).summaries.at(0).text, "removed_text");
+  const TemporaryDirectory folder;
+  Results results;
+  results.groups = {group};
+  write_results(results, folder.file("results.h5"));
+  EXPECT_EQ(test::first_difference(results, read_results(folder.file("results.h5"))), "");
+}
+
 TEST(Comparison, RemovedHeadsAreKnownWithoutTypes) {
   ComparedRun whole = weather("a", first_rain, {0, 0, 0}, 5),
               pruned = weather("b", {9, 2, 0, 10, 20, 0}, {0, 0, 0}, 5);
@@ -520,9 +545,16 @@ TEST(Comparison, NotesOptionsAndTasksThatDiffer) {
   };
   EXPECT_THAT(notes(),
               ElementsAre("b was run on other tasks than a; differences may come from the tasks",
+                          "b was run with --seed 2, a with --seed 1",
                           "b was run with --baseline best, a with --baseline offset",
                           "b was run with --raw, a without --raw"));
+  first.idle_options = {"baseline"};
+  later.idle_options = {"raw"};
+  EXPECT_THAT(notes(),
+              ElementsAre("b was run on other tasks than a; differences may come from the tasks",
+                          "b was run with --seed 2, a with --seed 1"));
   later.results.attributes.erase("tasks_sha256");
+  first.idle_options = later.idle_options = {};
   later.settings = first.settings;
   EXPECT_THAT(notes(), IsEmpty());
   for (const char option : std::string("cdefghijkl")) {
@@ -682,6 +714,52 @@ TEST(Comparison, FindingsNameTheScoreOfTheLeastOrderThoughNoPanelShowsIt) {
   EXPECT_THAT(
       lines(compared(runs))[3],
       HasSubstr("by Spearman's rho: weather wind (-1 in b); weather rain, spring (1 in b)"));
+}
+
+TEST(Comparison, FindingsNameNoNulls) {
+  ComparedRun first = weather("a", first_rain, {0, 0, 0}, 5),
+              later = weather("b", {9, 2, 3, 10, 20, 30}, {0, 0, 0}, 5);
+  for (ComparedRun* const run : {&first, &later}) {
+    Variable null = run->results.groups[0].variable("rain");
+    null.name = "rain_null";
+    run->results.groups[0].add(std::move(null));
+  }
+  const std::vector<std::string> said = lines(compared({first, later}));
+  EXPECT_THAT(said[2], testing::EndsWith("intervals: weather rain, spring (1 of 3 heads in b)."));
+  EXPECT_THAT(said[3], testing::Not(HasSubstr("null")));
+}
+
+/// The caption of a figure of the runs' comparison.
+std::string caption(const std::vector<ComparedRun>& runs, const std::string& figure) {
+  Results results;
+  results.groups = {compared(runs)};
+  const std::vector<Figure> figures =
+      comparison_figures(results, comparison_presentation(presentations));
+  return std::ranges::find(figures, figure, &Figure::name)->caption;
+}
+
+TEST(Comparison, CaptionsSpeakOfIntervalsWhereAnyRunHasOne) {
+  const ComparedRun first = weather("a", first_rain, {0, 0, 0}, 5),
+                    later = weather("b", first_rain, {0, 0, 0}, 6);
+  EXPECT_EQ(caption({first, without_intervals(later)}, "comparison_wetness"),
+            "All rain, by run, with 95 % intervals (days resampled).");
+  EXPECT_EQ(caption({without_intervals(first), without_intervals(later)}, "comparison_wetness"),
+            "All rain, by run.");
+}
+
+TEST(Comparison, DifferencesAreDrawnOfTheLabelThatDiffersMost) {
+  const std::vector<ComparedRun> runs{weather("a", first_rain, {0, 0, 0}, 5),
+                                      weather("b", {1, 2, 3, 10, 20, 36}, {0, 0, 0}, 5)};
+  EXPECT_THAT(caption(runs, "comparison_weather_rain_difference"),
+              HasSubstr(". Shown is autumn, which differs most."));
+  Results results;
+  results.groups = {compared(runs)};
+  const std::vector<Figure> figures =
+      comparison_figures(results, comparison_presentation(presentations));
+  const auto drawn =
+      std::ranges::find(figures, "comparison_weather_rain_difference", &Figure::name);
+  EXPECT_EQ(drawn->title, "Rain, autumn: difference from a");
+  EXPECT_THAT(std::get<Heatmap>(drawn->content).panels[0].values.values, ElementsAre(0, 0, 6));
 }
 
 }  // namespace

@@ -161,6 +161,25 @@ TEST_F(CorpusFiles, IdsAboveAllNumbersArePrintedAsTheFileHasThem) {
             "position 2");
 }
 
+TEST_F(CorpusFiles, OtherDatasetsThanTokensAndOffsetsAreNamed) {
+  const auto error_of = [&](const std::vector<std::pair<std::string, Shape>>& datasets) {
+    hdf5::OutputFile file(folder_.file("a.h5"));
+    for (const auto& [name, shape] : datasets) {
+      file.write(name, shape, std::span<const std::int64_t>(std::vector<std::int64_t>(2)));
+    }
+    file.publish();
+    return error(folder_.file("a.h5"));
+  };
+  const std::string expected = "a.h5: expected the datasets tokens and offsets, got ";
+  EXPECT_EQ(error_of({}), expected + "none");
+  EXPECT_EQ(error_of({{"input_ids", {1, 2}}}), expected + "input_ids");
+  EXPECT_EQ(error_of({{"tokens", {2}}}), expected + "tokens");
+  EXPECT_EQ(error_of({{"a", {2}}, {"b", {2}}, {"c", {2}}, {"d", {2}}}),
+            expected + "a, b, c and 1 more");
+  EXPECT_EQ(error_of({{"offsets", {2}}, {"tokens", {1, 2}}}),
+            "a.h5:tokens: expected whole numbers in one row, got int64 of shape [1, 2]");
+}
+
 TEST_F(CorpusFiles, ConllIsConlluIfItIs) {
   EXPECT_THAT(texts(open(write("a.conll", sentence))), ElementsAre("Heads look"));
   EXPECT_EQ(error(write("b.conll", "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\n")),

@@ -1,8 +1,12 @@
 #include "figures/figure_page.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <utility>
+
+#include "support/tolerance.hpp"
 
 namespace headscope {
 namespace {
@@ -85,6 +89,89 @@ TEST(HeadMaps, HaveSquareCellsWhereThereAreAsManyHeadsAsLayersOrMore) {
     EXPECT_DOUBLE_EQ(page.panel_width / n_head, page.panel_height / n_layer);
     EXPECT_EQ(page.width(), one_column);
   }
+}
+
+TEST(HeadMaps, OfOneHeadAreAsHighAsTheirKeyAndHaveRoomForTitles) {
+  Heatmap map = head_map("loss increase (nats per token)", {});
+  for (const auto& [title, value] :
+       {std::pair("zero", 0.002), std::pair("mean", 0.02), std::pair("resample", 0.03)}) {
+    map.panels.push_back({title, Array({1, 1}, value)});
+  }
+  map.scale = ColourScale::diverging;
+  const FigureScript scales = script_of({}, map);
+  EXPECT_THAT(scales.commands, testing::HasSubstr("'resample'"));
+  EXPECT_THAT(scales.commands, testing::HasSubstr(".'per token)'"));
+  map.panels.resize(1);
+  const Page page = script_of({}, map).page;
+  EXPECT_GE(page.panel_height, page.key_height);
+  EXPECT_LE(page.height(), 200);
+}
+
+TEST(HeadMaps, HaveNumbersApartBesideBarsOfAnyHeight) {
+  const std::regex scale("set cbrange \\[([^:]+):([^\\]]+)\\]\nset cbtics (\\S+)");
+  for (const std::size_t n_layer : {1, 2, 5, 24}) {
+    Heatmap map = head_map("share", {{"", Array({n_layer, 8}, 2.4e-6)}});
+    map.panels.push_back({"", Array({n_layer, 8}, 7.0)});
+    map.scale = ColourScale::diverging;
+    const FigureScript drawn = script_of({}, map);
+    std::sregex_iterator found(drawn.commands.begin(), drawn.commands.end(), scale), end;
+    ASSERT_EQ(std::distance(found, end), 3) << "of all panels and of either";
+    for (++found; found != end; ++found) {
+      const double range = std::stod((*found)[2]) - std::stod((*found)[1]);
+      const double step = std::stod((*found)[3]);
+      EXPECT_GE(step / range * drawn.page.panel_height, text_size) << n_layer;
+      EXPECT_LE(step, range / 2) << n_layer;
+    }
+  }
+}
+
+TEST(LayerCharts, ShowPointsBesideTheMiddleOfTheirLayer) {
+  for (const std::size_t n_layer : {1, 2, 5}) {
+    const std::vector<double> values(n_layer, 0.5);
+    Series heads = Series::line("heads", values);
+    heads.style = Series::Style::points;
+    heads.shift = -0.08;
+    Chart chart{.panels = {{"", {heads, Series::line("mean", values)}}}};
+    const AxisRange across = script_of({}, chart).x[0];
+    const double last = static_cast<double>(n_layer - 1);
+    EXPECT_LT(across.low, n_layer == 1 ? -0.5 : -0.08) << n_layer;
+    EXPECT_NEAR(across.high - last, -across.low, test::double_rounding) << n_layer;
+  }
+}
+
+std::vector<std::string> names(std::size_t n) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < n; ++i) names.push_back("a name " + std::to_string(i));
+  return names;
+}
+
+TEST(NamedMaps, NameEveryRowAndColumn) {
+  struct Form {
+    std::size_t n_row, n_column, n_panel;
+  };
+  for (const auto& [n_row, n_column, n_panel] :
+       {Form{46, 2, 1}, Form{90, 2, 1}, Form{7, 7, 1}, Form{7, 7, 2}, Form{15, 15, 1},
+        Form{15, 15, 12}, Form{5, 12, 3}}) {
+    Heatmap map;
+    map.row_labels = names(n_row);
+    map.column_labels = names(n_column);
+    map.panels.assign(n_panel, {"", Array({n_row, n_column}, 0.5)});
+    const Page page = script_of({}, map).page;
+    const std::string form = std::to_string(n_row) + " x " + std::to_string(n_column);
+    EXPECT_EQ(page.y.ticks, tick_list(map.row_labels)) << form;
+    EXPECT_NE(page.x.ticks.find(tick_list(map.column_labels)), std::string::npos) << form;
+    EXPECT_GE(page.panel_height / static_cast<double>(n_row), text_size) << form;
+    EXPECT_LE(page.width(), two_columns) << form;
+  }
+}
+
+TEST(NamedMaps, LeaveOutNamesThatHaveNoRoomOnAPage) {
+  Heatmap map;
+  map.row_labels = map.column_labels = names(120);
+  map.panels = {{"", Array({120, 120}, 0.5)}};
+  const Page page = script_of({}, map).page;
+  EXPECT_FALSE(page.x.all_named || page.y.all_named);
+  EXPECT_LE(page.width(), two_columns);
 }
 
 TEST(ChartPanels, InWholeRowsLeaveNoGap) {

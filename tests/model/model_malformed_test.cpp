@@ -223,6 +223,14 @@ TEST_F(ModelMalformed, TensorsOfOtherArchitecturesAreRefused) {
             "model.h5:transformer.ln_f.bias: expected one such tensor, got also ln_f.bias");
 }
 
+TEST_F(ModelMalformed, TensorsOutsideTheLayersThatTheArchitectureLacksAreListed) {
+  FileContent content;
+  content.tensors["score.weight"] = content.tensors["h.0.attn.bias"] = {{1}, {1.F}};
+  content.write(path_);
+  EXPECT_THAT(load_model(path_).unread, testing::ElementsAre("score.weight"));
+  EXPECT_THAT(describe_file(path_).model->unread, testing::ElementsAre("score.weight"));
+}
+
 TEST_F(ModelMalformed, ConfigsThatContradictTheTensorsAreNamedWithBoth) {
   const auto with = [&](const std::string& name, std::int64_t value) {
     return error_after([&](FileContent& content) { content.attributes[name] = value; });

@@ -1,6 +1,8 @@
 // The program on models and corpora as people have them.
 
+#include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "files/hdf5_file.hpp"
 #include "headscope/results.hpp"
@@ -270,6 +272,30 @@ TEST(Hub, AFirstTokenBeyondTheVocabularyIsSaid) {
   EXPECT_THAT(finished.err,
               HasSubstr("headscope: does not begin documents with the bos_token_id of the config, "
                         "50256: the vocabulary has "));
+}
+
+TEST(Hub, TensorsThatTheArchitectureLacksAreSaid) {
+  const TemporaryDirectory folder;
+  const std::string model = folder.file("model"), weights = model + "/model.safetensors";
+  fs::copy(data_path("architectures/llama"), model);
+  const std::string bytes = test::read_file(weights);
+  std::uint64_t n_header = 0;
+  std::memcpy(&n_header, bytes.data(), sizeof n_header);
+  const std::string data = bytes.substr(sizeof n_header + n_header);
+  auto header = nlohmann::json::parse(bytes.substr(sizeof n_header, n_header));
+  header["model.embed_norm.weight"] = {
+      {"dtype", "F32"}, {"shape", {1}}, {"data_offsets", {data.size(), data.size() + 4}}};
+  std::string text = header.dump();
+  n_header = text.size();
+  std::memcpy(text.insert(0, sizeof n_header, '\0').data(), &n_header, sizeof n_header);
+  test::write_file(weights, text + data + std::string(4, '\0'));
+  const Finished inspected = test::run_headscope({"inspect", model});
+  EXPECT_THAT(inspected.out, HasSubstr("model.embed_norm.weight: llama has no such tensors"));
+  const Finished finished = test::run_headscope_without_gnuplot(
+      {"run", "--model", model, "--analyses", "parameters", "--output", folder.file("out")});
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("that llama does not have, so results are those of a model "
+                                      "without them: model.embed_norm.weight\n"));
 }
 
 TEST(Hub, TheContextBoundsPieces) {

@@ -85,6 +85,16 @@ TEST(RunOptions, EveryOptionOfAnAnalysisDecidesNumbers) {
          "control-documents";
 }
 
+TEST(RunOptions, OfAnAnalysisAreIdleInResultsWithoutIt) {
+  Results results;
+  results.groups.emplace_back().name = "pruning";
+  const std::set<std::string> idle = idle_options(results);
+  EXPECT_TRUE(idle.contains("paths-exact"));
+  for (const char* const option : {"seed", "control", "resample-donors"}) {
+    EXPECT_FALSE(idle.contains(option)) << option;
+  }
+}
+
 TEST(RunOptions, EveryCommandNamesAnOptionOnceAndSaysWhatItMeans) {
   for (const RegisteredCommand& registered : commands()) {
     const auto command = registered.make();

@@ -34,6 +34,14 @@ def removed_heads(run):
         return [tuple(int(number) for number in name[1:].split("H")) for name in names]
 
 
+def kept_heads(run, variable):
+    """By the variable's layers and heads, whether the run's model has the head."""
+    kept = xr.DataArray(np.ones((variable.sizes["layer"], variable.sizes["head"]), dtype=bool), dims=("layer", "head"))
+    for head in removed_heads(run):
+        kept[head] = False
+    return kept
+
+
 def primary_types(run):
     """The name of each head's primary type by layer and head; `removed` where the run's model has lost the head."""
     with h5netcdf.File(run / "results.h5") as file:
@@ -68,11 +76,14 @@ class Comparison(unittest.TestCase):
                 if joined == "classification_primary":
                     meanings = np.array(found.attrs["flag_meanings"].split())
                     np.testing.assert_array_equal(meanings[found.values[run]], primary_types(self.runs[run]))
-                else:
+                elif own[name].dtype == np.uint8:  # a flag
                     np.testing.assert_array_equal(found.values[run], own[name].values, joined)
-                if name + "_ci_low" in own:
-                    for bound in ("_ci_low", "_ci_high"):
-                        np.testing.assert_array_equal(self.found[joined + bound].values[run], own[name + bound].values)
+                else:
+                    kept = kept_heads(self.runs[run], own[name])
+                    bounds = ("_ci_low", "_ci_high") if name + "_ci_low" in own else ()
+                    for suffix in ("", *bounds):
+                        np.testing.assert_array_equal(self.found[joined + suffix].values[run],
+                                                      own[name + suffix].where(kept).transpose(*own[name].dims).values, joined)
         for expected in ("pruning_loss_increase", "classification_sink", "circuits_ov_copying", "correlation_output_share",
                          "classification_relation_accuracy", "circuits_position_only_share", "classification_type"):
             self.assertIn(expected, names)
@@ -147,6 +158,9 @@ class Comparison(unittest.TestCase):
     def test_removed_heads_are_flagged(self):
         for run, folder in enumerate(self.runs):
             self.assertEqual([tuple(head) for head in np.argwhere(self.found["head_removed"].values[run])], removed_heads(folder))
+        for head in np.ndindex(self.found["removed_text"].shape):
+            expected = "Removed in pruned." if head in removed_heads(self.runs[1]) else ""
+            self.assertEqual(self.found["removed_text"].values[head], expected)
 
     def test_measures_are_those_of_the_runs(self):
         paired = []

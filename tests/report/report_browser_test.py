@@ -212,11 +212,51 @@ class HeadMap(InABrowser):
         high = self.browser.evaluate("""scoreScale({ values: [...Array(99).fill(0).map((_, i) => i / 98), 1000] }).high""")
         self.assertLessEqual(high, 1)  # the 98th of 100 parts
 
-    def test_scores_are_grouped_without_nulls_and_p_values(self):
+    def test_one_head_below_zero_makes_the_scale_diverging(self):
+        def scale(least):
+            """[low, high, whether the scale diverges] of 60 heads, of which one has the least value."""
+            return self.browser.evaluate(f"""(() => {{
+                allHeads.splice(0, Infinity, ...Array(60).keys());
+                const {{ low, high, stops }} = scoreScale({{ values: allHeads.map((head) => head === 7 ? {least} : head + 1) }});
+                return [low, high, stops === headData.diverging];
+            }})()""")
+
+        self.assertEqual(scale(-0.5), [-59, 59, True])
+        self.assertEqual(scale(-1e-9), [1, 59, False])  # rounding
+        self.assertEqual(scale(0), [1, 59, False])
+
+    def test_of_a_comparison_opens_with_a_run_that_differs(self):
+        chosen = self.browser.evaluate("""(() => {
+            const score = (name, label, ...values) => ({ name, label, anchor: name, group: "comparison", values });
+            Object.assign(headData, { types: null, categories: [], sections: [], scores: [
+                score("sink", "a", 1, 2, 3, 4, 5, 6), score("same_difference", "a", 0, 0, 0, 0, 0, 0),
+                score("same_difference", "b", 0, null, 0, 0, 0, 0), score("sink_difference", "a", 0, 0, 0, 0, 0, 0),
+                score("sink_difference", "b", 0, null, 0.5, 0, 0, 0)] });
+            const menu = scoreMenu(), labels = element("select");
+            const opening = openingScore(menu);
+            fillLabels(labels, opening);
+            return [Array.from(menu.options, (option) => option.value), opening, labels.selectedOptions[0].textContent];
+        })()""")
+        self.assertEqual(chosen, [["0", "1", "4"], "4", "b"])
+
+    def test_black_is_the_ink_of_figures_in_light_and_dark(self):
+        for dark, ink, paper in ((False, "rgb(0, 0, 0)", "rgb(255, 255, 255)"), (True, "rgb(244, 246, 248)", "rgb(28, 33, 39)")):
+            self.browser.view(1200, 900, dark)
+            self.assertEqual(self.browser.evaluate("""(() => {
+                const style = getComputedStyle(document.body.appendChild(paint(element("span"), "#000000")));
+                return [style.backgroundColor, style.color];
+            })()"""), [ink, paper])
+
+    def test_scores_are_grouped_without_auxiliary_ones(self):
         self.assertEqual(self.browser.evaluate(
             "document.querySelector('#head-map-score optgroup').label"), "What pruning it costs")
-        self.assertTrue(self.browser.evaluate("""["relation_p", "semantic_null_std", "coreference_q"].every(
-            (name) => isAuxiliary({ name })) && !isAuxiliary({ name: "rare_token" })"""))
+        self.browser.evaluate("""headData.sections = [];
+            headData.scores.forEach((score) => { score.auxiliary = score.name === "sink"; })""")
+        listed = self.browser.evaluate("Array.from(scoreMenu().options, (option) => option.text)")
+        self.assertIn("loss increase", listed)
+        self.assertNotIn("sink", listed)
+        self.type_into("#head-search", "sink")
+        self.assertFalse([line for line in self.texts("#head-search-results li") if line.startswith("Largest")])
 
 
 class Tabs(InABrowser):
@@ -550,6 +590,15 @@ class PatternView(InABrowser):
         self.click_head(L0H0)
         self.assertEqual(self.texts("#pattern-query-tokens span")[3:], ["</script>", HOSTILE])
 
+    def test_says_how_many_of_the_tokens_are_shown(self):
+        def shown(count, kept, of):
+            return self.browser.evaluate(f"shownTokens({{ tokens: Array({count}), kept: {kept}, of: {of} }})")
+
+        self.assertEqual(shown(5, 5, 5), "")
+        self.assertEqual(shown(124, 128, 128), "The first 124 of 128 tokens.")
+        self.assertEqual(shown(128, 128, 189), "The first 128 of 189 tokens.")
+        self.assertEqual(shown(124, 128, 189), "The first 124 of 189 tokens; the results file has the first 128.")
+
 
 class ModelView(InABrowser):
     def setUp(self):
@@ -848,6 +897,12 @@ class Tables(InABrowser):
         self.assertTrue(csv[0].startswith("head,types,"))
         self.assertTrue(csv[1].startswith('L1H2,"positional, induction",'))
         self.assertEqual(len(csv), 2)
+
+    def test_the_table_of_heads_has_no_values_of_removed_heads(self):
+        self.browser.evaluate(f"headData.removed[{L1H2}] = true")
+        row = self.browser.evaluate(f"Array.from(headTable().tBodies[0].rows[{L1H2}].cells, (cell) => cell.textContent)")
+        self.assertEqual(row[:2], ["L1H2", "removed"])
+        self.assertEqual(set(row[2:]), {"–"})
 
     def test_the_heads_stay_in_sight_of_a_wide_table(self):
         self.browser.view(400, 900)
@@ -1195,6 +1250,10 @@ class Everyone(InABrowser):
                 return tooWide;
             }})()""")
             self.assertEqual(wide, [], width)
+
+    def test_the_triangles_of_claims_are_whole_on_a_phone(self):
+        self.browser.view(380, 800)
+        self.assertGreaterEqual(self.place(".claim > summary")[0], 24)  # a triangle's 16 pixels and room beside it
 
     def test_dark_and_light_are_readable(self):
         for dark in (False, True):

@@ -72,6 +72,15 @@ TEST(HeadData, HasScoresWithIntervalsTypesAndClosestHeads) {
   for (const json& list : data["neighbours"][0]["byHead"][5]) EXPECT_NE(list[0], 5) << "itself";
 }
 
+TEST(HeadData, MarkTheScoresThatAreAuxiliary) {
+  std::vector<Presentation> presentations = test::sample_presentations();
+  presentations[0].auxiliary = {"loss_increase"};
+  const json data = json::parse(head_data_json(test::results_sample(), presentations));
+  for (const json& score : data["scores"]) {
+    EXPECT_EQ(score["auxiliary"], score["name"] == "loss_increase") << score["name"];
+  }
+}
+
 TEST(HeadData, SayWhichHeadsAreRemoved) {
   Results results = test::results_sample();
   results.attributes["pruned_heads"] = std::string("L0H1,L1H2,L10H1");
@@ -312,6 +321,21 @@ TEST(PatternDocuments, AreNamedByTheirWordsWhereTokensSplitCharacters) {
   EXPECT_EQ(title({"<|endoftext|>", " \\xD0", "\\xBF", "\\xD1", "\\x80"}), "“пр”");
   EXPECT_EQ(title({"a \\x", std::string(35, 'y'), "\\xD0", "\\xBFzz"}),
             "“a \\x" + std::string(35, 'y') + " …”");
+}
+
+TEST(PatternDocuments, SayHowManyTokensTheDocumentHasAndHowManyAreKept) {
+  Results results = with_patterns(1, 2, 3, 4);
+  const auto tokens_of = [&] {
+    const json document = pattern_documents(results, {2, 3})[0];
+    return std::pair(document["kept"].get<double>(), document["of"].get<double>());
+  };
+  EXPECT_EQ(tokens_of(), std::pair(4.0, 4.0)) << "nothing says how long the document is";
+  results.groups[0].add({"n_token", "", "count", "tokens"}, 9.0);
+  EXPECT_EQ(tokens_of(), std::pair(4.0, 9.0));
+  for (const double forged : {2.0, HUGE_VAL, std::nan("")}) {
+    results.groups[0].variables.back().values.values[0] = forged;
+    EXPECT_EQ(tokens_of(), std::pair(4.0, 4.0)) << forged;
+  }
 }
 
 TEST(PatternDocuments, LeaveOutOtherShapes) {

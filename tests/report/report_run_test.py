@@ -58,12 +58,12 @@ class RunReport(unittest.TestCase):
     def test_attention_sentence(self):
         attends_by = self.results["score_model/attends_by"]
         names = dict(zip(attends_by.attrs["flag_meanings"].split(), attends_by.attrs["flag_values"]))
-        said = re.findall(r"(\d+) by ([a-z ]+?)(?=[,.])", self.sentences["Attention."])
-        self.assertEqual(sum(int(count) for count, _ in said), attends_by.size)
-        for count, name in said:
-            words = {"no measurable family": "none", "the two tokens alone": "lexical", "your features": "user"}
-            family = words.get(name, name.replace(" ", "_"))
-            self.assertEqual(int(count), (attends_by[()] == names[family]).sum(), name)
+        words = {"no measurable family": "none", "several families": "none", "the two tokens alone": "lexical", "your features": "user"}
+        counts = dict.fromkeys(names, 0)
+        for name, count in re.findall(r"([a-z][a-z ]*) (\d+)(?=[,.])", self.sentences["Attention."]):
+            counts[words.get(name, name.replace(" ", "_"))] += int(count)
+        for family, value in names.items():
+            self.assertEqual(counts[family], (attends_by[()] == value).sum(), family)
 
     def test_the_map_can_be_coloured_by_what_heads_attend_by(self):
         data = self.results["score_model/attends_by"]
@@ -101,6 +101,14 @@ class RunReport(unittest.TestCase):
             seen.add(kind)
             of_type = [i for i, value in enumerate(primary[()].ravel()) if names[value].replace("_", " ") == kind.replace("no type", "none")]
             self.assertEqual(head, self.head(max(of_type, key=lambda i: sharpness[i])), kind)
+
+    def test_documents_of_patterns_know_how_many_tokens_they_have(self):
+        documents = self.browser.evaluate("headData.documents.map(({ kept, of }) => [kept, of])")
+        self.assertGreater(len(documents), 0)
+        for index, counts in enumerate(documents):
+            tokens = self.results[f"attention/{index}/tokens"]
+            n_token = int(re.search(r"of (\d+) tokens; causal", tokens.attrs["long_name"]).group(1))
+            self.assertEqual(counts, [len(tokens), n_token])
 
     def test_explained_sentence(self):
         verdicts, meanings = self.verdicts()

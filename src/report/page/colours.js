@@ -29,10 +29,12 @@ function cssColour(rgb) {
   return `rgb(${rgb.join(", ")})`;
 }
 
+// Black is the ink of the figures, which a dark page inverts.
 function paint(node, colour) {
-  const rgb = channels(colour);
-  node.style.backgroundColor = cssColour(rgb);
-  node.style.color = inkOn(rgb);
+  const rgb = channels(colour), black = colour === "#000000";
+  node.style.backgroundColor = black ? "var(--figure-ink)" : cssColour(rgb);
+  node.style.color = black ? "var(--figure-paper)" : inkOn(rgb);
+  if (black) node.style.setProperty("--hatch", "var(--figure-paper)");
   return node;
 }
 
@@ -47,12 +49,18 @@ function quantile(sorted, share) {
   return sorted[Math.min(sorted.length - 1, Math.round(share * (sorted.length - 1)))];
 }
 
+// Whether sorted values have both signs, rounding left out.
+function hasBothSigns(sorted) {
+  const least = sorted[0], most = sorted[sorted.length - 1];
+  return Math.min(-least, most) > 1e-6 * Math.max(-least, most);
+}
+
 // A score's colour scale: diverging around zero if values have both signs, otherwise sequential. It
 // ends at the 2nd and 98th percentile, so that one extreme head does not make all others alike.
 function scoreScale(score) {
   const sorted = presentValues(score).sort((a, b) => a - b);
   let low = quantile(sorted, 0.02) ?? null, high = quantile(sorted, 0.98) ?? null;
-  const diverging = low < 0 && high > 0;
+  const diverging = hasBothSigns(sorted);
   if (diverging) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
   const stops = diverging ? headData.diverging : headData.sequential;
   const colour = (value) => blend(stops, high > low ? (value - low) / (high - low) : 0.5);

@@ -220,11 +220,6 @@ function scoreLegend(score, { low, high, stops, clipped }) {
     element("span", {}, numberText(high) + units), element("p", { class: "faint" }, `${score.about}.${times}${note}`));
 }
 
-// What a score is tested against: nulls, p-values and the like.
-function isAuxiliary(score) {
-  return /_(p|q|z|null|null_mean|null_std)$/.test(score.name);
-}
-
 // The scores by variable, a list of indices each.
 function variablesOf(indices) {
   const variables = new Map();
@@ -235,19 +230,29 @@ function variablesOf(indices) {
   return [...variables.values()];
 }
 
+function isSeenDifference(score) {
+  return score.name.endsWith("_difference") && presentValues(score).some((value) => value !== 0);
+}
+
+// The score of a variable that the map shows first. The first run's difference from itself is 0, so
+// a difference begins with a run that differs.
+function firstShown(indices) {
+  return indices.find((index) => isSeenDifference(headData.scores[index])) ?? indices[0];
+}
+
 // Sections of the panel first, then every other variable by group. A variable is one entry, whose
-// value is its first score; a second menu chooses among its labels.
+// value is the score shown first; a second menu chooses among its labels.
 function scoreMenu() {
   const menu = element("select", { id: "head-map-score" });
   if (headData.types) menu.append(element("option", { value: "type" }, "type"));
   headData.categories.forEach(({ name }, index) => menu.append(element("option", { value: `category-${index}` }, spaced(name))));
-  const option = (indices) => element("option", { value: indices[0] }, spaced(headData.scores[indices[0]].name));
+  const option = (indices) => element("option", { value: firstShown(indices) }, spaced(headData.scores[indices[0]].name));
   const listed = new Set(headData.sections.flatMap((section) => section.scores));
   for (const { title, scores } of headData.sections) {
     if (scores.length > 0) menu.append(element("optgroup", { label: title }, ...variablesOf(scores).map(option)));
   }
   const rest = headData.scores.map((score, index) => index)
-    .filter((index) => !listed.has(index) && !isAuxiliary(headData.scores[index]));
+    .filter((index) => !listed.has(index) && !headData.scores[index].auxiliary);
   for (const group of new Set(rest.map((index) => headData.scores[index].group))) {
     const options = variablesOf(rest.filter((index) => headData.scores[index].group === group)).map(option);
     menu.append(element("optgroup", { label: `more of ${group}` }, ...options));
@@ -270,7 +275,7 @@ function openingScore(menu) {
   const options = Array.from(menu.options, (option) => option.value);
   const difference = headData.types ? undefined : options.find((value) => {
     const score = headData.scores[Number(value)];
-    return score?.name.endsWith("_difference") && score.values.some((each) => each);
+    return score && isSeenDifference(score);
   });
   return difference ?? options[0];
 }

@@ -29,7 +29,7 @@ function findHeads(text) {
     }
   }
   for (const score of headData.scores) {
-    if (isAuxiliary(score) || !scoreTitle(score).toLowerCase().includes(wanted)) continue;
+    if (score.auxiliary || !scoreTitle(score).toLowerCase().includes(wanted)) continue;
     add(`Largest ${scoreTitle(score)}`, ranked(score.values).slice(0, mostFound).map((each) => [each, numberText(score.values[each])]),
       lists.length === 0);
   }

@@ -6,8 +6,8 @@ function headTable() {
     element("button", { type: "button" }, name));
   const rows = allHeads.map((headIndex) => element("tr", {},
     element("th", { scope: "row", class: "number", "data-number": headIndex }, headButton(headIndex)),
-    element("td", {}, typesOf(headIndex).map(spaced).join(", ")),
-    ...scores.map((score) => element("td", { class: "number" }, numberText(score.values[headIndex])))));
+    element("td", {}, headData.removed[headIndex] ? "removed" : typesOf(headIndex).map(spaced).join(", ")),
+    ...scores.map((score) => element("td", { class: "number" }, numberText(valueOf(score, headIndex))))));
   const table = element("table", { class: "sortable heads" },
     element("thead", {}, element("tr", {}, header("head", true), header("types", false),
       ...scores.map((score) => header(scoreTitle(score), true)))),

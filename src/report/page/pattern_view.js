@@ -1,6 +1,14 @@
 // One head's attention on a sample document: lines between tokens, a matrix, and one sentence that
 // reads out what is pointed at.
 
+// Which tokens of the document the page has the pattern of; nothing if it has them all. `kept` are
+// those in the results file.
+function shownTokens({ tokens, kept, of }) {
+  if (tokens.length === of) return "";
+  const more = tokens.length < kept && kept < of ? `; the results file has the first ${kept}` : "";
+  return `The first ${tokens.length} of ${of} tokens${more}.`;
+}
+
 class PatternView {
   constructor(which) {
     this.readout = element("p", { class: "readout", role: "status", id: `${which}-readout` });
@@ -20,7 +28,7 @@ class PatternView {
 
   refresh() {
     if (this.headIndex === undefined || !this.node.checkVisibility()) return;
-    const { tokens, of, kinds } = patternChoice.data();
+    const { kinds } = patternChoice.data();
     this.pattern = patternChoice.pattern(this.headIndex);
     this.shown = patternChoice.shown();
     this.end = patternChoice.scaleEnd(this.pattern, this.shown);
@@ -28,8 +36,7 @@ class PatternView {
     this.matrix.draw(this.pattern, this.shown, this.end, kinds[patternChoice.kind].units);
     const shared = kinds[patternChoice.kind].shared ? "One matrix for all heads of the layer. " : "";
     const removed = headData.removed[this.headIndex] && !shared ? "The head was removed: the pattern shows no attention of the model. " : "";
-    this.note.textContent = removed + shared + (tokens.length < of
-      ? `The first ${tokens.length} of ${of} tokens.` : "");
+    this.note.textContent = removed + shared + shownTokens(patternChoice.data());
     this.choose(this.lines.pinned);
   }
 
