@@ -134,9 +134,9 @@ TEST_F(PlantedScores, SurprisesAreQueriesOfOddDocumentsInOrderOfTheirDivergence)
     }
   }
   EXPECT_GE(n_marked_key, 1u);
-  const auto n_head = planted_.model.config.n_head;
-  EXPECT_EQ(document.values[3], -1) << "the query's own place is what its model expects";
-  EXPECT_GE(document.values[3 * n_head + 2], 0) << "induction has surprises";
+  const Index of_layer_1 = 3 * planted_.model.config.n_head;
+  EXPECT_EQ(document.values[3], -1) << "the model of a head that attends to the query";
+  EXPECT_GE(document.values[of_layer_1 + 2], 0) << "an induction head's third";
 }
 
 TEST_F(PlantedScores, ManyHeadsAtOnceCostLessOnTheirModelsThanAtTheirMeans) {
