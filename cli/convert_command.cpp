@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
+#include "inputs.hpp"
 #include "run_output.hpp"
 #include "shared_options.hpp"
 #include "terminal.hpp"
@@ -26,6 +27,7 @@ class ConvertCommand : public Command {
   void run(const std::string& /*command_line*/) override {
     check_model_output(in_, out_);
     Model model = load_model(in_, {n_head_});
+    print_notes(model_notes(model));
     const std::optional<TokenizerFiles> files =
         tokenizer_.empty() ? tokenizer_files_of(model) : read_tokenizer_files(tokenizer_);
     if (files) {

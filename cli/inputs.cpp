@@ -69,6 +69,12 @@ std::string model_path(const std::string& given) {
   return given.empty() ? default_data_path("default-model.h5") : given;
 }
 
+std::vector<std::string> model_notes(const Model& model) {
+  if (model.unread.empty()) return {};
+  return {"leaves out tensors of " + model.path + " that " + model.config.architecture +
+          " does not have, and takes the model without them: " + first_joined(model.unread, 3)};
+}
+
 std::optional<Tokenizer> open_tokenizer(const TextOptions& options, const Model& model) {
   const std::optional<TokenizerFiles> files = options.tokenizer.empty()
                                                   ? tokenizer_files_of(model)

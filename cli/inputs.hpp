@@ -24,6 +24,9 @@ ModelConfig config_of_run(ModelConfig config, Index context);
 /// The model file given, or the default one.
 std::string model_path(const std::string& given);
 
+/// One line: which tensors of the model's file are left out; nothing if it has no such tensors.
+std::vector<std::string> model_notes(const Model& model);
+
 /// Options of reading text.
 struct TextOptions {
   std::string tokenizer;    ///< folder; empty: that of the model's file or folder

@@ -7,6 +7,7 @@
 #include "headscope/error.hpp"
 #include "headscope/prune.hpp"
 #include "headscope/tokenizer.hpp"
+#include "inputs.hpp"
 #include "run_output.hpp"
 #include "shared_options.hpp"
 #include "terminal.hpp"
@@ -36,6 +37,7 @@ class PruneCommand : public Command {
     const PruneMode mode = mode_ == "zero" ? PruneMode::zero : PruneMode::remove;
     check_model_output(model_, out_);
     Model model = load_model(model_, {n_head_});
+    print_notes(model_notes(model));
     const std::size_t n_removed_before = model.config.pruned_heads.size();
     check_heads_left(model, heads);
     prune_heads(model, heads, mode);

@@ -109,9 +109,7 @@ class RunCommand : public Command {
   }
 
   void note_setup(const RunSetup& setup) const {
-    if (run_.output.quiet) return;
-    for (const std::string& note : setup.notes())
-      std::cerr << Terminal::error().note(one_line(note));
+    if (!run_.output.quiet) print_notes(setup.notes());
   }
 
   void check_shard(const RunSetup& setup) const {

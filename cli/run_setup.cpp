@@ -270,11 +270,7 @@ std::vector<std::string> RunSetup::notes() const {
   if (options_.random_control() && std::ranges::none_of(analyses_, has_control))
     notes.emplace_back("does not use --control random: no analysis has a control");
   std::ranges::move(unused_option_notes(options_, analyses_, context()), std::back_inserter(notes));
-  if (!model_.unread.empty()) {
-    notes.push_back("leaves out tensors of " + model_.path + " that " + model_.config.architecture +
-                    " does not have, so results are those of a model without them: " +
-                    first_joined(model_.unread, 3));
-  }
+  std::ranges::move(model_notes(model_), std::back_inserter(notes));
   const std::optional<Index> first_token = model_.config.first_token;
   if (tokenizer_ && options_.reading.prepend_bos && options_.reading.bos.empty() &&
       first_token >= tokenizer_->size()) {

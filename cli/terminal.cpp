@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iostream>
 #include <string_view>
 
 #include "base/label_text.hpp"
@@ -117,6 +118,10 @@ std::string Terminal::message(const std::string& escape, const std::string& kind
   if (!is_terminal_) return kind + " " + text + "\n";
   const std::string lines = wrapped(text, columns(), kind + " ", "  ");
   return is_styled_ ? escape + kind + plain_escape + lines.substr(kind.size()) : lines;
+}
+
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) std::cerr << Terminal::error().note(one_line(note));
 }
 
 }  // namespace headscope

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace headscope {
 
@@ -45,5 +46,8 @@ class Terminal {
   int descriptor_;
   bool is_terminal_, is_styled_;
 };
+
+/// Prints notes on standard error, a line each.
+void print_notes(const std::vector<std::string>& notes);
 
 }  // namespace headscope

@@ -294,8 +294,14 @@ TEST(Hub, TensorsThatTheArchitectureLacksAreSaid) {
   const Finished finished = test::run_headscope_without_gnuplot(
       {"run", "--model", model, "--analyses", "parameters", "--output", folder.file("out")});
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
-  EXPECT_THAT(finished.err, HasSubstr("that llama does not have, so results are those of a model "
-                                      "without them: model.embed_norm.weight\n"));
+  const std::string note =
+      "that llama does not have, and takes the model without them: model.embed_norm.weight\n";
+  EXPECT_THAT(finished.err, HasSubstr(note));
+  EXPECT_THAT(test::run_headscope({"convert", model, folder.file("model.h5")}).err,
+              HasSubstr(note));
+  EXPECT_THAT(
+      test::run_headscope({"prune", model, folder.file("pruned.h5"), "--heads", "L0H0"}).err,
+      HasSubstr(note));
 }
 
 TEST(Hub, TheContextBoundsPieces) {
