@@ -31,12 +31,13 @@ double mean_untrained(const ResultsGroup& group) {
 /// @param controls  control x space x layer.
 /// @param place     in space x layer.
 Estimate beside_untrained(Estimate difference, const Array& controls, std::size_t place) {
+  const std::size_t n_place = controls.shape[1] * controls.shape[2];
   std::vector<double> untrained;
-  for (std::size_t control = 0; control < controls.shape[0]; ++control) {
-    untrained.push_back(controls.part(control).values[place]);
+  for (std::size_t i = place; i < controls.size(); i += n_place) {
+    untrained.push_back(controls.values[i]);
   }
-  const auto n_place = static_cast<double>(controls.shape[1] * controls.shape[2]);
-  const double half_width = prediction_half_width(untrained, 1 - 0.05 / n_place);
+  const double half_width =
+      prediction_half_width(untrained, 1 - 0.05 / static_cast<double>(n_place));
   difference.low = std::min(difference.low, difference.value - half_width);
   difference.high = std::max(difference.high, difference.value + half_width);
   return difference;

@@ -77,9 +77,8 @@ std::vector<double> values_of_several_blocks(const ResultsGroup& group, const ch
   return values;
 }
 
-double mean_chance_of_several_blocks(const ResultsGroup& group, const char* variable,
-                                     const ModelConfig& config) {
-  const Array& all = group.values(variable);
+double mean_chance_of_several_blocks(const ResultsGroup& group, const ModelConfig& config) {
+  const Array& all = group.values("block_energy");
   double sum = 0;
   std::size_t n_value = 0;
   for (std::size_t projection = 0; projection < all.shape[0]; ++projection) {

@@ -41,10 +41,8 @@ Index n_block_of(const ModelConfig& config, std::size_t projection);
 std::vector<double> values_of_several_blocks(const ResultsGroup& group, const char* variable,
                                              const ModelConfig& config);
 
-/// The mean of these values where energy is as much as chance gives: 1 / blocks.
-/// @param variable  `block_energy`.
-double mean_chance_of_several_blocks(const ResultsGroup& group, const char* variable,
-                                     const ModelConfig& config);
+/// The mean of these values of block_energy if energy were as much as chance gives: 1 / blocks.
+double mean_chance_of_several_blocks(const ResultsGroup& group, const ModelConfig& config);
 
 /// Whether queries and outputs can be cut into a block for every head.
 bool has_blocks_of_heads(const ModelConfig& config);

@@ -142,7 +142,7 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
             : "All projections are zero, or cannot be cut into blocks.";
     return claim;
   }
-  const double chance = mean_chance_of_several_blocks(group, "block_energy", config);
+  const double chance = mean_chance_of_several_blocks(group, config);
   claim.effect = percentile_estimate(arma::mean(arma::vec(energy)), energy);
   claim.verdict = verdict_of(claim.effect, Side::at_least, block_diagonal_energy);
   claim.evidence =
