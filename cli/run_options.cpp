@@ -121,12 +121,11 @@ RunOptions::RunOptions() {
                   "of the same shape, and classification also on five models with permuted "
                   "weights. Use random to see what training changed"})
       .choices = {"none", "random"};
-  table(
-      control_documents,
-      {"control-documents", "N",
-       "documents that each control model reads, spread evenly over the corpus in pairs of an even "
-       "and an odd one: an odd N takes one more",
-       "all"});
+  table(control_documents, {"control-documents", "N",
+                            "documents that each control model reads, spread evenly over the "
+                            "corpus in random pairs of an "
+                            "even and an odd one: an odd N takes one more",
+                            "all"});
   settings.declare(table, analysis_registry());
   table.heading("Output");
   add_output(table, output.folder);
@@ -308,6 +307,7 @@ std::set<std::string> idle_options(const Results& results) {
   for (const Option& option : options.table.options()) {
     if (!option.analysis.empty() && !results.has(option.analysis)) idle.insert(option.name);
   }
+  if (!results.integer("n_control")) idle.insert("control-documents");
   return idle;
 }
 

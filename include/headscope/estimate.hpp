@@ -18,9 +18,14 @@ struct Estimate {
   /// Bounds of the interval; NaN where there is none.
   double low = std::numeric_limits<double>::quiet_NaN();
   double high = std::numeric_limits<double>::quiet_NaN();
-  /// The value on the first resamples, at most n_kept_resample, in their order. Runs that resample
-  /// the same documents alike are compared by them. Empty where there is no interval.
+  /// Runs on the same units are compared (paired_differences) by influences if the interval is
+  /// studentised, else by resamples. Both are empty where there is no interval.
+  ///
+  /// The value on the first resamples, at most n_kept_resample, in their order.
   std::vector<float> resamples = {};
+  /// By part: (number of parts - 1) * (value - value without the part), the jackknife's estimate
+  /// of the part's influence on the value (Efron 1992, "Jackknife-After-Bootstrap").
+  std::vector<float> influences = {};
 
   bool has_interval() const { return !std::isnan(low) && !std::isnan(high); }
 };
@@ -83,7 +88,7 @@ struct Replicates {
 /// error. Every resample of the jackknife's pseudo-values gives a ratio: the distance of its mean
 /// from their overall mean, over the resample's standard error. t is the 95th percentile of the
 /// ratios. The interval's error falls with n^-2 (percentiles: n^-1); units of very unequal size
-/// widen it. The statistic's values on the first n_kept_resample draws serve to compare runs.
+/// widen it.
 /// There is no interval if the statistic without some unit is NaN. If over a twentieth of the
 /// resamples miss the few units that matter (the one pair that a model gets wrong), t is infinite
 /// or of no use (above 10). Then the interval is the bootstrap_estimate (headscope/resampling.hpp)
@@ -129,5 +134,14 @@ class Bootstrap {
   std::size_t n_resample_;
   std::uint64_t seed_;
 };
+
+/// Estimates less the first ones, of the same values and units under another model. Intervals are
+/// studentised as Bootstrap's, from differences of influences; if few parts decide a difference
+/// (t above 10), the bootstrap_estimate (headscope/resampling.hpp) of their resampled means. Where
+/// both estimates have resamples instead, the central 95 % of the differences. None where one has
+/// influences and the other has not, or not of as many parts.
+/// @param estimates  as many as `first`.
+std::vector<Estimate> paired_differences(const std::vector<Estimate>& estimates,
+                                         const std::vector<Estimate>& first);
 
 }  // namespace headscope

@@ -20,8 +20,9 @@ struct Variable {
   struct Interval {
     Array low, high;
     std::string resampling;  ///< in words: `documents resampled`
-    /// Each value on the first resamples: resample x the values' shape. May be empty.
-    Array resamples = {};
+    /// Estimate::resamples, resample x the values' shape, and Estimate::influences, part x the
+    /// values' shape, n_document_block parts. NaN where a value has none; may be empty.
+    Array resamples = {}, influences = {};
   };
 
   std::string name;
@@ -40,7 +41,12 @@ struct Variable {
 
   /// Value `i`, row-major, with its interval if it has one.
   Estimate estimate(std::size_t i) const;
+  /// The same with its resamples and influences, where they are kept.
+  Estimate kept_estimate(std::size_t i) const;
 };
+
+/// Before the names of groups of an untrained model: `control/correlation`.
+inline constexpr const char* control_prefix = "control/";
 
 /// `references` of quantities that this project defines itself.
 inline constexpr const char* headscope_definition = "Headscope";
@@ -77,8 +83,9 @@ struct Declaration {
   /// @throws Error naming a variable without `{word}`.
   Declaration with(const std::string& word, const std::string& text) const;
 
-  /// The variable with these numbers, estimates or texts, row-major. Resamples are kept if
-  /// all estimates that have resamples have equally many. @throws ShapeError unless `shape` fits.
+  /// The variable with these numbers, estimates or texts, row-major. Resamples are kept if all
+  /// estimates that have resamples have equally many, influences if no estimate has more than
+  /// n_document_block. @throws ShapeError unless `shape` fits.
   Variable of(Array values) const;
   Variable of(const Shape& shape, const std::vector<Estimate>& estimates) const;
   Variable of(std::vector<std::string> text) const;
@@ -218,11 +225,11 @@ struct Results {
 /// scale, coordinates are 1-D datasets named as their dimension, strings are variable-length UTF-8,
 /// flags are uint8 with flag_values and flag_meanings, and each variable has long_name, units and
 /// references. The bounds of an interval are the datasets `NAME_ci_low` and `NAME_ci_high`, which
-/// the attribute `ancillary_variables` of NAME lists; `NAME_resamples` holds the value on the first
-/// resamples (dimension `resample`), float32. A group's title and summary
-/// are its attributes; all claims are in a group `claims`. Numbers carry Fletcher32 checksums. The
-/// file ends with a line that has the SHA-256 of all bytes before it, text included. Invalid UTF-8
-/// in text is replaced. The file appears under its name only once complete.
+/// the attribute `ancillary_variables` of NAME lists; `NAME_influences` (dimension `part`) and
+/// `NAME_resamples` (dimension `resample`) hold what an Estimate keeps, float32. A group's title
+/// and summary are its attributes; all claims are in a group `claims`. Numbers carry Fletcher32
+/// checksums. The file ends with a line that has the SHA-256 of all bytes before it, text included.
+/// Invalid UTF-8 in text is replaced. The file appears under its name only once complete.
 /// @throws DataError if it cannot be written, Error if a group is called `claims`.
 void write_results(const Results& results, const std::string& path);
 

@@ -162,7 +162,7 @@ def head_columns(dataset: xr.Dataset, group: str) -> dict[str, Any]:
     """The variables by layer and head of a group, by head; those with one further axis have a column per label."""
     columns: dict[str, Any] = {}
     for name, variable in dataset.data_vars.items():
-        if str(name).endswith(("_ci_low", "_ci_high", "_resamples")) or variable.dtype.kind in "OU":
+        if str(name).endswith(("_ci_low", "_ci_high", "_resamples", "_influences")) or variable.dtype.kind in "OU":
             continue
         further = [axis for axis in variable.dims if axis not in ("layer", "head")]
         if len(further) > 1 or not {"layer", "head"} <= set(variable.dims):

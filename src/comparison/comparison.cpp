@@ -80,19 +80,21 @@ void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_
   const auto n_without = std::ranges::count(by_run, nullptr, &RunVariable::variable);
   if (std::ssize(by_run) - n_without < 2) return;
   ResultsGroup draft;  // holds the dimension under the name that it has in the runs
-  std::optional<Variable> all = stacked(measure.name, by_run, StackedLabels::in_any_run, draft);
+  std::optional<StackedVariable> all =
+      stacked(measure.name, by_run, StackedLabels::in_any_run, draft);
   if (!all) return;
-  if (all->dimensions.size() == 2) {
-    Dimension dimension = draft.dimension(all->dimensions[1]);
+  Variable& variable = all->variable;
+  if (variable.dimensions.size() == 2) {
+    Dimension dimension = draft.dimension(variable.dimensions[1]);
     if (!measure.dimension.empty()) dimension.name = measure.dimension;
-    all->dimensions[1] = dimension.name;
+    variable.dimensions[1] = dimension.name;
     group.add_dimension(std::move(dimension));
   }
-  group.add(*all);
+  group.add(variable);
   const Variable* const first = by_run.front().variable;
   if (first == nullptr || !first->interval) return;
-  Variable difference = differences(*all, by_run, paired_runs(runs, by_run));
-  difference.name = all->name + difference_suffix(all->name, all_measures);
+  Variable difference = differences(*all, paired_runs(runs, by_run));
+  difference.name = variable.name + difference_suffix(variable.name, all_measures);
   if (difference.interval) group.add(std::move(difference));
 }
 

@@ -185,8 +185,8 @@ void add_correlations_and_changes(const ResultsGroup& group,
       },
       {.value_title = "share of heads", .low = 0, .high = 1}, "How many heads changed?",
       "Share of heads, without removed ones, that differ from the first run, " + first +
-          ": the 95 % interval of the difference excludes 0; for runs that are not paired, "
-          "the 95 % intervals of both runs lie apart. For the variables of the head panel and the "
+          ": the 95 % interval of the difference excludes 0; where it has none, the 95 % "
+          "intervals of both runs lie apart. For the variables of the head panel and the "
           "heads that have intervals in both runs; empty where no head has.",
       figures);
 }

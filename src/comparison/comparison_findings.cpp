@@ -109,8 +109,20 @@ std::string measures_line(const ResultsGroup& group, const std::vector<Measure>&
   return joined(sentences, " ");
 }
 
-/// `classification sink (12 of 32 heads in pruned)`, those with the largest share first.
+std::string underscored(std::string name) {
+  std::ranges::replace(name, '/', '_');
+  return name;
+}
+
+/// Whether findings name the variable: it is of the runs' models, not of an untrained one.
 /// @param auxiliary  names of variables that are no scores.
+bool is_score(const Variable& variable, const std::set<std::string>& auxiliary) {
+  return !auxiliary.contains(variable.name) &&
+         !variable.name.starts_with(underscored(control_prefix));
+}
+
+/// `classification sink (12 of 32 heads in pruned)`, those with the largest share first.
+/// @param auxiliary  as is_score.
 std::string changed_line(const ResultsGroup& group, const std::set<std::string>& auxiliary) {
   std::vector<Ranked> found;
   std::size_t n_looked_at = 0;
@@ -119,7 +131,7 @@ std::string changed_line(const ResultsGroup& group, const std::set<std::string>&
   std::vector<bool> has_intervals(runs.size());
   for (const Variable& variable : group.variables) {
     const Variable* const changed = with_suffix(group, variable, "_changed");
-    if (changed == nullptr || auxiliary.contains(variable.name)) continue;
+    if (changed == nullptr || !is_score(variable, auxiliary)) continue;
     for (const ComparedSlice& slice : compared_slices(group, variable)) {
       ++n_looked_at;
       for (std::size_t run = 1; run < runs.size(); ++run) {
@@ -159,13 +171,13 @@ std::string changed_line(const ResultsGroup& group, const std::set<std::string>&
   return joined(sentences, " ");
 }
 
-/// @param auxiliary  as above.
+/// @param auxiliary  as is_score.
 std::string order_line(const ResultsGroup& group, const std::set<std::string>& auxiliary) {
   std::vector<Ranked> found;
   const std::vector<std::string>& runs = group.labels("run");
   for (const Variable& variable : group.variables) {
     const Variable* const correlation = group.find(variable.name + "_rank_correlation");
-    if (correlation == nullptr || auxiliary.contains(variable.name)) continue;
+    if (correlation == nullptr || !is_score(variable, auxiliary)) continue;
     for (const ComparedSlice& slice : compared_slices(group, *correlation)) {
       for (std::size_t run = 1; run < runs.size(); ++run) {
         const double value = correlation->values.values[slice.at[run][0]];
@@ -305,9 +317,7 @@ const Variable* type_transition_of(const ResultsGroup& group) {
 }
 
 std::string joined_name(const std::string& group, const std::string& variable) {
-  std::string name = group + "_" + variable;
-  std::ranges::replace(name, '/', '_');
-  return name;
+  return underscored(group + "_" + variable);
 }
 
 ComparedHeads::ComparedHeads(const ResultsGroup& comparison) {

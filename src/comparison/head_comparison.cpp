@@ -88,10 +88,9 @@ void add_changed(const Variable& variable, const Variable& difference, const Rem
   set_removed(removed, group, variable, 0, changed);
   group.add(
       Declaration::flag(variable.name + "_changed", variable.dimensions, {"no", "yes"},
-                        "Whether the interval of the difference excludes 0; for runs that are "
-                        "not paired, whether the 95 % intervals of both runs lie apart; no "
-                        "where an interval is missing or either run's model has lost the "
-                        "head. Of: " +
+                        "Whether the interval of the difference excludes 0; where it has none, "
+                        "whether the 95 % intervals of both runs lie apart; no where an interval "
+                        "is missing or either run's model has lost the head. Of: " +
                             variable.long_name),
       std::move(changed));
 }
@@ -216,7 +215,9 @@ std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs,
   for (std::size_t run = 0; run < runs.size(); ++run) {
     if (by_run[run].variable == nullptr) continue;
     const auto& attributes = runs[run].results.attributes;
-    paired[run] = has_equal_samples(*by_run.front().group, *by_run[run].group) &&
+    const auto& interval = by_run[run].variable->interval;
+    paired[run] = interval && interval->resampling == resampling &&
+                  has_equal_samples(*by_run.front().group, *by_run[run].group) &&
                   std::ranges::all_of(alike, [&](const std::string& name) {
                     const auto a = first.find(name), b = attributes.find(name);
                     return a != first.end() && b != attributes.end() && a->second == b->second;
@@ -247,24 +248,24 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
       if (!is_by_head(variable)) continue;
       const auto by_run = variable_in_every_run(runs, first, variable);
       if (!by_run) continue;
-      std::optional<Variable> all = stacked(joined_name(first.name, variable.name), *by_run,
-                                            StackedLabels::in_every_run, group);
+      std::optional<StackedVariable> all = stacked(joined_name(first.name, variable.name), *by_run,
+                                                   StackedLabels::in_every_run, group);
       if (!all) continue;
-      if (all->type == Variable::Type::flag) {
+      if (all->variable.type == Variable::Type::flag) {
         const bool is_primary = variable.name == primary_type_variable &&
                                 variable.dimensions == std::vector<std::string>{"layer", "head"};
-        if (is_primary) all = with_removed(std::move(*all), removed);
-        group.add(*all);
-        if (is_primary && !group.has("type_transition")) add_type_transition(*all, group);
+        if (is_primary) all->variable = with_removed(std::move(all->variable), removed);
+        group.add(all->variable);
+        if (is_primary && !group.has("type_transition")) add_type_transition(all->variable, group);
         continue;
       }
-      group.add(without_removed(removed, group, *all));
-      if (are_names(*all)) continue;
-      const Variable difference = without_removed(
-          from_either, group, differences(*all, *by_run, paired_runs(runs, *by_run)));
+      group.add(without_removed(removed, group, all->variable));
+      if (are_names(all->variable)) continue;
+      const Variable difference =
+          without_removed(from_either, group, differences(*all, paired_runs(runs, *by_run)));
       group.add(difference);
-      if (all->interval) add_changed(*all, difference, from_either, group);
-      add_rank_correlation(*all, from_either, group);
+      if (all->variable.interval) add_changed(all->variable, difference, from_either, group);
+      add_rank_correlation(all->variable, from_either, group);
     }
   }
   if (group.variables.size() > n_before) add_removed(removed, group);

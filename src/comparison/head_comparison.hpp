@@ -11,8 +11,8 @@ namespace headscope {
 /// attention.
 bool is_by_head(const Variable& variable);
 
-/// By run, whether the resamples of its variable pair with the first run's: same program and seed,
-/// and as many documents of the same corpus or pairs of the same tasks, in the group too.
+/// By run, whether its variable pairs with the first run's: same program, seed and resampling, and
+/// as many documents of the same corpus or pairs of the same tasks, in the group too.
 /// @param by_run  the first is not null.
 std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs,
                               const std::vector<RunVariable>& by_run);

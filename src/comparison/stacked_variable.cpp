@@ -118,51 +118,9 @@ bool is_stackable(const Variable& a, const Variable& b) {
          a.flag_meanings == b.flag_meanings;
 }
 
-Variable differences(const Variable& all, const std::vector<RunVariable>& by_run,
-                     const std::vector<bool>& paired) {
-  const std::size_t n_value = all.values.size() / by_run.size();
-  std::vector<Estimate> estimates(all.values.size());
-  const auto resamples_of = [&](std::size_t run) -> const Array* {
-    const Variable* const variable = by_run[run].variable;
-    const bool has = variable != nullptr && variable->interval &&
-                     variable->values.size() == n_value && variable->interval->resamples.size() > 0;
-    return has ? &variable->interval->resamples : nullptr;
-  };
-  const Array* const first = resamples_of(0);
-  bool any = false;
-  for (std::size_t run = 0; run < by_run.size(); ++run) {
-    const Array* const later = paired[run] && run > 0 ? resamples_of(run) : nullptr;
-    const bool is_paired =
-        first != nullptr && later != nullptr && later->shape == first->shape &&
-        by_run[run].variable->interval->resampling == by_run[0].variable->interval->resampling;
-    any |= is_paired;
-    for (std::size_t i = 0; i < n_value; ++i) {
-      const std::size_t at = run * n_value + i;
-      std::vector<double> samples;
-      for (std::size_t r = 0; is_paired && r < later->shape[0]; ++r) {
-        samples.push_back(later->values[r * n_value + i] - first->values[r * n_value + i]);
-      }
-      estimates[at] =
-          percentile_estimate(all.values.values[at] - all.values.values[i], std::move(samples));
-    }
-  }
-  const std::string long_name = "Difference from the first run of: " + all.long_name;
-  Variable result = Declaration{.name = all.name + "_difference",
-                                .dimensions = all.dimensions,
-                                .units = all.units,
-                                .long_name = long_name,
-                                .resampling = any ? "in pairs; " + all.interval->resampling : ""}
-                        .of(all.values.shape, estimates);
-  if (any) {
-    result.interval->resamples = {};
-  } else {
-    result.interval.reset();
-  }
-  return result;
-}
-
-std::optional<Variable> stacked(const std::string& name, const std::vector<RunVariable>& by_run,
-                                StackedLabels labels, ResultsGroup& into) {
+std::optional<StackedVariable> stacked(const std::string& name,
+                                       const std::vector<RunVariable>& by_run, StackedLabels labels,
+                                       ResultsGroup& into) {
   const RunVariable& first =
       *std::ranges::find_if(by_run, [](const RunVariable& run) { return run.variable != nullptr; });
   std::vector<StackedAxis> axes;
@@ -186,6 +144,7 @@ std::optional<Variable> stacked(const std::string& name, const std::vector<RunVa
   if (with_interval != by_run.end()) {
     result.interval = {result.values, result.values, with_interval->variable->interval->resampling};
   }
+  std::vector<Estimate> estimates(result.values.size());
   const std::size_t n_value = result.values.size() / by_run.size();
   for (std::size_t run = 0; run < by_run.size(); ++run) {
     const Variable* const variable = by_run[run].variable;
@@ -193,16 +152,47 @@ std::optional<Variable> stacked(const std::string& name, const std::vector<RunVa
     const auto places = offsets(axes, run, variable->values.shape);
     for (std::size_t i = 0; i < n_value; ++i) {
       if (!places[i]) continue;
-      const Estimate estimate = variable->estimate(*places[i]);
-      result.values.values[run * n_value + i] = estimate.value;
+      const std::size_t at = run * n_value + i;
+      estimates[at] = variable->kept_estimate(*places[i]);
+      result.values.values[at] = estimates[at].value;
       if (!result.interval) continue;
-      result.interval->low.values[run * n_value + i] = estimate.low;
-      result.interval->high.values[run * n_value + i] = estimate.high;
+      result.interval->low.values[at] = estimates[at].low;
+      result.interval->high.values[at] = estimates[at].high;
     }
   }
   for (StackedAxis& axis : axes) {
     result.dimensions.push_back(add_dimension(std::move(axis.dimension), first.group->name, into));
   }
+  return StackedVariable{std::move(result), std::move(estimates)};
+}
+
+Variable differences(const StackedVariable& all, const std::vector<bool>& paired) {
+  const Variable& variable = all.variable;
+  const std::size_t n_value = all.estimates.size() / paired.size();
+  const auto of_run = [&](std::size_t run) {
+    const auto begin = all.estimates.begin() + static_cast<std::ptrdiff_t>(run * n_value);
+    return std::vector<Estimate>(begin, begin + static_cast<std::ptrdiff_t>(n_value));
+  };
+  const std::vector<Estimate> first = of_run(0);
+  std::vector<Estimate> estimates;
+  for (std::size_t run = 0; run < paired.size(); ++run) {
+    std::vector<Estimate> later = of_run(run);
+    if (run == 0 || !paired[run]) {
+      for (Estimate& estimate : later) estimate = {.value = estimate.value};
+    }
+    for (Estimate& difference : paired_differences(later, first)) {
+      estimates.push_back({difference.value, difference.low, difference.high});
+    }
+  }
+  const bool any = std::ranges::any_of(estimates, &Estimate::has_interval);
+  Variable result =
+      Declaration{.name = variable.name + "_difference",
+                  .dimensions = variable.dimensions,
+                  .units = variable.units,
+                  .long_name = "Difference from the first run of: " + variable.long_name,
+                  .resampling = any ? "in pairs; " + variable.interval->resampling : ""}
+          .of(variable.values.shape, estimates);
+  if (!any) result.interval.reset();
   return result;
 }
 

@@ -23,12 +23,11 @@ enum class StackedLabels {
 /// Whether two variables can be stacked: same dimensions in name, type, units and flags.
 bool is_stackable(const Variable& a, const Variable& b);
 
-/// Differences of a stacked variable from the first run, in the same shape. Those of a later run
-/// have intervals if it and the first run resampled the same documents or pairs alike, and their
-/// variables have the same labels.
-/// @param paired  as from paired_runs.
-Variable differences(const Variable& all, const std::vector<RunVariable>& by_run,
-                     const std::vector<bool>& paired);
+/// A variable of several runs.
+struct StackedVariable {
+  Variable variable;                ///< its first dimension is `run`
+  std::vector<Estimate> estimates;  ///< of its values, with what the runs keep to be paired
+};
 
 /// The variable of all runs, with a first dimension `run`. Definition, units and source are those
 /// of the first run that has it; `long_name` says so where another run's definition differs. It has
@@ -39,7 +38,13 @@ Variable differences(const Variable& all, const std::vector<RunVariable>& by_run
 /// @param by_run  by run; at least one is not null, and all that are not are stackable. With
 /// `in_every_run`, none is null.
 /// @return  nothing if the runs share no label along some dimension.
-std::optional<Variable> stacked(const std::string& name, const std::vector<RunVariable>& by_run,
-                                StackedLabels labels, ResultsGroup& into);
+std::optional<StackedVariable> stacked(const std::string& name,
+                                       const std::vector<RunVariable>& by_run, StackedLabels labels,
+                                       ResultsGroup& into);
+
+/// Differences of a stacked variable from the first run, in the same shape. Those of a later run
+/// that is paired with the first have intervals (paired_differences).
+/// @param paired  as from paired_runs.
+Variable differences(const StackedVariable& all, const std::vector<bool>& paired);
 
 }  // namespace headscope

@@ -30,7 +30,7 @@ std::vector<const DrawnFigure*> ReportContent::other_figures() const {
 }
 
 bool is_control(const ResultsGroup& group) {
-  return group.name.starts_with("control/");
+  return group.name.starts_with(control_prefix);
 }
 
 std::string group_title(const ResultsGroup& group) {

@@ -4,6 +4,7 @@
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -60,13 +61,13 @@ double skewness(const std::vector<double>& samples) {
   return second > 0 ? third / std::pow(second, 1.5) : 0;
 }
 
-/// How often each of n parts is among n draws with replacement, for every resample.
-std::vector<BootstrapCounts> part_counts(std::size_t n, std::size_t n_resample,
-                                         std::uint64_t seed) {
-  std::vector<BootstrapCounts> counts(n == 0 ? 0 : n_resample, BootstrapCounts(n, 0));
-  for (std::size_t i = 0; i < counts.size(); ++i) {
+/// How often each of n parts is among n draws with replacement: part x resample.
+std::vector<std::vector<double>> part_counts(std::size_t n, std::size_t n_resample,
+                                             std::uint64_t seed) {
+  std::vector<std::vector<double>> counts(n, std::vector<double>(n_resample, 0));
+  for (std::size_t i = 0; i < n_resample && n > 0; ++i) {
     const CounterRandom random(seed, i);
-    for (std::size_t draw = 0; draw < n; ++draw) ++counts[i][random.below(n, draw)];
+    for (std::size_t draw = 0; draw < n; ++draw) ++counts[random.below(n, draw)][i];
   }
   return counts;
 }
@@ -76,18 +77,25 @@ std::vector<BootstrapCounts> part_counts(std::size_t n, std::size_t n_resample,
 /// coverage.
 constexpr double largest_t = 10;
 
+/// By part, as Estimate::influences.
+std::vector<double> influences_of(double value, const std::vector<double>& left_out) {
+  std::vector<double> influences;
+  for (const double without : left_out) {
+    influences.push_back((static_cast<double>(left_out.size()) - 1) * (value - without));
+  }
+  return influences;
+}
+
 /// t * se of the symmetric studentised interval; infinite where t exceeds largest_t, because a few
 /// parts alone decide the value; NaN where there is none.
-/// @param left_out  the statistic without each part.
-/// @param counts    resamples of the parts.
-double studentised_half_width(double value, const std::vector<double>& left_out,
-                              const std::vector<BootstrapCounts>& counts) {
-  const std::size_t n_part = left_out.size();
+/// @param influences  by part.
+/// @param counts      as from part_counts.
+double studentised_half_width(double value, const std::vector<double>& influences,
+                              const std::vector<std::vector<double>>& counts) {
+  const std::size_t n_part = influences.size();
   if (n_part < 2) return std::numeric_limits<double>::quiet_NaN();
   const auto n = static_cast<double>(n_part);
-  // Pseudo-values less `value`; then less their mean.
-  std::vector<double> away(n_part);
-  for (std::size_t i = 0; i < n_part; ++i) away[i] = (n - 1) * (value - left_out[i]);
+  std::vector<double> away = influences;
   const double mean = std::accumulate(away.begin(), away.end(), 0.0) / n;
   double squares = 0, largest = 0;
   for (double& distance : away) {
@@ -99,17 +107,18 @@ double studentised_half_width(double value, const std::vector<double>& left_out,
   constexpr double rounding = 1e-13;
   if (std::isnan(squares)) return squares;
   if (largest <= rounding * n * std::abs(value)) return 0;
-  std::vector<double> sizes;
-  sizes.reserve(counts.size());
-  for (const BootstrapCounts& times : counts) {
-    double sum = 0, sum_of_squares = 0;
-    for (std::size_t i = 0; i < n_part; ++i) {
-      const double weighted = times[i] * away[i];
-      sum += weighted;
-      sum_of_squares += weighted * away[i];
+  std::vector<double> sums(counts.front().size(), 0), sums_of_squares = sums;
+  for (std::size_t part = 0; part < n_part; ++part) {
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const double weighted = counts[part][i] * away[part];
+      sums[i] += weighted;
+      sums_of_squares[i] += weighted * away[part];
     }
-    const double of_mean = sum / n, variance = sum_of_squares / n - of_mean * of_mean;
-    sizes.push_back(variance > rounding * sum_of_squares / n
+  }
+  std::vector<double> sizes;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const double of_mean = sums[i] / n, variance = sums_of_squares[i] / n - of_mean * of_mean;
+    sizes.push_back(variance > rounding * sums_of_squares[i] / n
                         ? std::abs(of_mean) / std::sqrt(variance / (n - 1))
                         : std::numeric_limits<double>::infinity());
   }
@@ -117,6 +126,51 @@ double studentised_half_width(double value, const std::vector<double>& left_out,
   const double t = quantile(sizes, 1 - 2 * lower_tail);
   if (t > largest_t) return std::numeric_limits<double>::infinity();
   return t * std::sqrt(squares / (n * (n - 1)));
+}
+
+/// The value with its studentised interval, or with that of `samples` if few parts decide it.
+/// @param counts   as from part_counts, of as many parts as there are influences.
+/// @param samples  returns resampled values.
+Estimate studentised_estimate(double value, const std::vector<double>& influences,
+                              const std::vector<std::vector<double>>& counts,
+                              const std::function<std::vector<double>()>& samples) {
+  const double half_width = studentised_half_width(value, influences, counts);
+  if (std::isnan(half_width)) return {.value = value};
+  if (std::isinf(half_width)) return bootstrap_estimate(value, samples());
+  return {.value = value,
+          .low = value - half_width,
+          .high = value + half_width,
+          .influences = {influences.begin(), influences.end()}};
+}
+
+/// `value` plus the mean influence of parts drawn with replacement, by resample.
+std::vector<double> resampled_by_influence(double value, const std::vector<double>& influences) {
+  const Bootstrap parts(influences.size(), n_kept_resample, 0);
+  std::vector<double> samples;
+  for (std::size_t i = 0; i < parts.n_resample(); ++i) {
+    const BootstrapCounts drawn = parts.draw(i);
+    const double n_draw = std::accumulate(drawn.begin(), drawn.end(), 0.0);
+    samples.push_back(value + weighted_sum(influences, drawn) / n_draw);
+  }
+  return samples;
+}
+
+/// @param counts  as from part_counts, of as many parts as there are influences.
+Estimate influence_difference(const Estimate& later, const Estimate& first,
+                              const std::vector<std::vector<double>>& counts) {
+  const double value = later.value - first.value;
+  std::vector<double> influences(later.influences.begin(), later.influences.end());
+  for (std::size_t part = 0; part < influences.size(); ++part) {
+    influences[part] -= first.influences[part];
+  }
+  return studentised_estimate(value, influences, counts,
+                              [&] { return resampled_by_influence(value, influences); });
+}
+
+Estimate resample_difference(const Estimate& later, const Estimate& first) {
+  std::vector<double> samples(later.resamples.begin(), later.resamples.end());
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] -= first.resamples[i];
+  return percentile_estimate(later.value - first.value, std::move(samples));
 }
 
 }  // namespace
@@ -273,26 +327,42 @@ std::vector<Estimate> Bootstrap::estimates(
 }
 
 std::vector<Estimate> Bootstrap::estimates(const Replicates& replicates) const {
-  const std::vector<BootstrapCounts> counts = part_counts(n_left_out(), n_resample_, seed_);
+  const auto counts = part_counts(n_left_out(), n_resample_, seed_);
+  const auto of_value = [](const std::vector<std::vector<double>>& replicates_of_all,
+                           std::size_t j) {
+    std::vector<double> values;
+    for (const std::vector<double>& all : replicates_of_all) values.push_back(all[j]);
+    return values;
+  };
   std::vector<Estimate> estimates;
   for (std::size_t j = 0; j < replicates.observed.size(); ++j) {
-    Estimate& estimate = estimates.emplace_back();
-    estimate.value = replicates.observed[j];
-    std::vector<double> left_out;
-    for (const std::vector<double>& values : replicates.left_out) left_out.push_back(values[j]);
-    const double half_width = studentised_half_width(estimate.value, left_out, counts);
-    if (std::isnan(half_width)) continue;
-    std::vector<double> resampled;
-    for (const std::vector<double>& values : replicates.resampled) resampled.push_back(values[j]);
-    if (std::isinf(half_width)) {
-      estimate = bootstrap_estimate(estimate.value, std::move(resampled));
-      continue;
-    }
-    estimate.low = estimate.value - half_width;
-    estimate.high = estimate.value + half_width;
-    estimate.resamples = kept_samples(resampled);
+    const double value = replicates.observed[j];
+    estimates.push_back(
+        studentised_estimate(value, influences_of(value, of_value(replicates.left_out, j)), counts,
+                             [&] { return of_value(replicates.resampled, j); }));
   }
   return estimates;
+}
+
+std::vector<Estimate> paired_differences(const std::vector<Estimate>& estimates,
+                                         const std::vector<Estimate>& first) {
+  constexpr std::size_t n_resample = 1000;
+  std::map<std::size_t, std::vector<std::vector<double>>> counts;  // by number of parts
+  std::vector<Estimate> differences;
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    const std::size_t n_part = estimates[i].influences.size();
+    if (n_part != first[i].influences.size() ||
+        estimates[i].resamples.size() != first[i].resamples.size()) {
+      differences.push_back({.value = estimates[i].value - first[i].value});
+    } else if (n_part == 0) {
+      differences.push_back(resample_difference(estimates[i], first[i]));
+    } else {
+      std::vector<std::vector<double>>& of_parts = counts[n_part];
+      if (of_parts.empty()) of_parts = part_counts(n_part, n_resample, 0);
+      differences.push_back(influence_difference(estimates[i], first[i], of_parts));
+    }
+  }
+  return differences;
 }
 
 }  // namespace headscope

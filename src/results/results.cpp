@@ -44,27 +44,49 @@ void check_flags(const std::string& what, Variable& variable) {
 std::vector<std::string> dataset_names(const Variable& variable) {
   std::vector<std::string> names{variable.name};
   if (!variable.interval) return names;
-  for (const char* const bound : {layout::low, layout::high, layout::resamples}) {
+  for (const char* const bound :
+       {layout::low, layout::high, layout::resamples, layout::influences}) {
     names.push_back(layout::bound_name(variable.name, bound));
   }
   return names;
 }
 
-/// Resample x estimate; empty if there are none, or not as many of every estimate with an interval.
+/// Replicate x estimate, NaN where an estimate has fewer; empty if there are none.
+Array kept_replicates(const std::vector<Estimate>& estimates, const Shape& shape,
+                      std::size_t n_kept, std::vector<float> Estimate::*replicates) {
+  const bool any = std::ranges::any_of(
+      estimates, [&](const Estimate& estimate) { return !(estimate.*replicates).empty(); });
+  if (!any) return {};
+  Shape kept_shape{n_kept};
+  kept_shape.insert(kept_shape.end(), shape.begin(), shape.end());
+  Array kept(kept_shape, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    const std::vector<float>& of_estimate = estimates[i].*replicates;
+    for (std::size_t r = 0; r < of_estimate.size(); ++r) {
+      kept.values[r * estimates.size() + i] = of_estimate[r];
+    }
+  }
+  return kept;
+}
+
+/// Empty if there are none, or not as many of every estimate that has some.
 Array kept_resamples(const std::vector<Estimate>& estimates, const Shape& shape) {
   std::size_t n_kept = 0;
   for (const Estimate& estimate : estimates) n_kept = std::max(n_kept, estimate.resamples.size());
-  Shape resampled{n_kept};
-  resampled.insert(resampled.end(), shape.begin(), shape.end());
-  if (n_kept == 0) return {};
-  Array kept(resampled, std::numeric_limits<double>::quiet_NaN());
-  for (std::size_t i = 0; i < estimates.size(); ++i) {
-    const std::vector<float>& resamples = estimates[i].resamples;
-    if (resamples.empty()) continue;
-    if (resamples.size() != n_kept) return {};
-    for (std::size_t r = 0; r < n_kept; ++r) kept.values[r * estimates.size() + i] = resamples[r];
+  const bool are_equally_many = std::ranges::all_of(estimates, [&](const Estimate& estimate) {
+    return estimate.resamples.empty() || estimate.resamples.size() == n_kept;
+  });
+  if (!are_equally_many) return {};
+  return kept_replicates(estimates, shape, n_kept, &Estimate::resamples);
+}
+
+/// What an array of replicates has of value `i`.
+std::vector<float> replicates_of(const Array& kept, std::size_t i, std::size_t n_value) {
+  std::vector<float> replicates;
+  for (std::size_t at = i; at < kept.size(); at += n_value) {
+    replicates.push_back(static_cast<float>(kept.values[at]));
   }
-  return kept;
+  return replicates;
 }
 
 void check_new_names(const std::string& what, const ResultsGroup& group, const Variable& variable) {
@@ -106,6 +128,18 @@ void check_described(const std::string& what, const Variable& variable) {
 Estimate Variable::estimate(std::size_t i) const {
   if (!interval) return {.value = values.values[i]};
   return {values.values[i], interval->low.values[i], interval->high.values[i]};
+}
+
+Estimate Variable::kept_estimate(std::size_t i) const {
+  const auto is_missing = [](float replicate) { return std::isnan(replicate); };
+  Estimate kept = estimate(i);
+  if (!interval) return kept;
+  // A value is NaN on some resamples, and has no influence of a part that does not exist.
+  kept.resamples = replicates_of(interval->resamples, i, values.size());
+  if (std::ranges::all_of(kept.resamples, is_missing)) kept.resamples.clear();
+  kept.influences = replicates_of(interval->influences, i, values.size());
+  std::erase_if(kept.influences, is_missing);
+  return kept;
 }
 
 Dimension Dimension::count(std::string name, std::size_t n) {
@@ -199,7 +233,8 @@ Variable Declaration::of(const Shape& shape, const std::vector<Estimate>& estima
   }
   Variable variable = of(std::move(values));
   variable.interval = {std::move(low), std::move(high), resampling,
-                       kept_resamples(estimates, shape)};
+                       kept_resamples(estimates, shape),
+                       kept_replicates(estimates, shape, n_document_block, &Estimate::influences)};
   return variable;
 }
 
@@ -256,17 +291,20 @@ void ResultsGroup::add(Variable variable) {
     }
     check_shape(variable.interval->low);
     check_shape(variable.interval->high);
-    if (Array& resamples = variable.interval->resamples; resamples.size() > 0) {
-      Dimension draws = Dimension::count("resample", resamples.shape[0]);
-      const auto found = dimensions.find(draws.name);
-      if (found != dimensions.end() && found->second.size() != draws.size()) {
-        resamples = {};
-      } else {
-        expected.insert(expected.begin(), draws.size());
-        check_shape(resamples);
-        add_dimension(std::move(draws));
+    expected.insert(expected.begin(), 0);
+    const auto add_replicates = [&](const char* dimension, Array& replicates) {
+      if (replicates.size() == 0) return;
+      expected.front() = replicates.shape.front();
+      const auto found = dimensions.find(dimension);
+      if (found != dimensions.end() && found->second.size() != expected.front()) {
+        replicates = {};
+        return;
       }
-    }
+      check_shape(replicates);
+      add_dimension(Dimension::count(dimension, expected.front()));
+    };
+    add_replicates("resample", variable.interval->resamples);
+    add_replicates("part", variable.interval->influences);
   }
   if (variable.type == Variable::Type::flag) check_flags(what, variable);
   if (variable.type == Variable::Type::integer) check_whole(what, variable.values);

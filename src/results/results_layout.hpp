@@ -29,7 +29,9 @@ inline constexpr const char* resampling = "resampling";  ///< of a variable with
 // The bounds of an interval: columns of tables and variables of claims.
 inline constexpr const char* low = "ci_low";
 inline constexpr const char* high = "ci_high";
-inline constexpr const char* resamples = "resamples";  ///< in the file alone
+// What an estimate keeps, in the file alone.
+inline constexpr const char* resamples = "resamples";
+inline constexpr const char* influences = "influences";
 
 /// The dataset of one bound of a variable's interval: `loss_increase_ci_low`.
 inline std::string bound_name(const std::string& variable, const char* bound) {

@@ -121,10 +121,12 @@ std::optional<Variable::Interval> read_interval(const hdf5::InputFile& file,
   const auto bound = [&](const char* name) {
     return file.read_reals(find_dataset(file, datasets, layout::bound_name(dataset, name)).name);
   };
-  const bool has_resamples = datasets.contains(layout::bound_name(dataset, layout::resamples));
+  const auto replicates = [&](const char* name) {
+    return datasets.contains(layout::bound_name(dataset, name)) ? bound(name) : Array();
+  };
   return Variable::Interval{bound(layout::low), bound(layout::high),
                             text_attribute(file, dataset, layout::resampling),
-                            has_resamples ? bound(layout::resamples) : Array()};
+                            replicates(layout::resamples), replicates(layout::influences)};
 }
 
 // The objects in a file, each under one name. Names listed in attributes must be among these, so

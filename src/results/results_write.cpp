@@ -80,20 +80,27 @@ void write_interval(hdf5::OutputFile& file, const ResultsGroup& group, const Var
   const std::string dataset = group.name + "/" + variable.name;
   std::string ancillary = layout::bound_name(variable.name, layout::low) + " " +
                           layout::bound_name(variable.name, layout::high);
-  if (const Array& values = variable.interval->resamples; values.size() > 0) {
-    const std::string name = layout::bound_name(variable.name, layout::resamples),
+  const auto write_replicates = [&](const char* suffix, const std::string& dimension,
+                                    const std::string& about, const Array& values) {
+    if (values.size() == 0) return;
+    const std::string name = layout::bound_name(variable.name, suffix),
                       kept = group.name + "/" + name;
     const std::vector<float> reals(values.values.begin(), values.values.end());
     file.write(kept, values.shape, reals);
-    describe(file, kept,
-             variable.name + " on the first resamples; " + variable.interval->resampling,
-             variable.units, variable.references);
-    file.attach_scale(kept, 0, group.name + "/resample");
+    describe(file, kept, about + "; " + variable.interval->resampling, variable.units,
+             variable.references);
+    file.attach_scale(kept, 0, group.name + "/" + dimension);
     for (std::size_t axis = 0; axis < variable.dimensions.size(); ++axis) {
       file.attach_scale(kept, axis + 1, group.name + "/" + variable.dimensions[axis]);
     }
     ancillary += " " + name;
-  }
+  };
+  write_replicates(layout::resamples, "resample", variable.name + " on the first resamples",
+                   variable.interval->resamples);
+  write_replicates(layout::influences, "part",
+                   "Number of parts less 1, times what " + variable.name +
+                       " loses without the part; NaN beyond the last part",
+                   variable.interval->influences);
   file.set_attribute(dataset, layout::ancillary_variables, ancillary);
   file.set_attribute(dataset, layout::resampling, valid_utf8(variable.interval->resampling));
 }

@@ -77,7 +77,7 @@ FinishedControl finish_control(const ModelRun& control, bool with_groups) {
     }
   }
   for (ResultsGroup& group : finished.groups) {
-    group.name = "control/" + group.name;
+    group.name = control_prefix + group.name;
     group.claims.clear();
   }
   return finished;

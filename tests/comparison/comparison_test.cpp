@@ -246,9 +246,9 @@ TEST(Comparison, ARemovedHeadIsRemovedAndNotOfAnotherType) {
   ASSERT_NE(difference, figures.end());
   EXPECT_THAT(difference->caption, HasSubstr("Removed heads are left empty."));
   const auto changed = std::ranges::find(figures, "comparison_changed", &Figure::name);
-  EXPECT_THAT(changed->caption, HasSubstr("the 95 % interval of the difference excludes 0; for "
-                                          "runs that are not paired, the 95 % intervals of both "
-                                          "runs lie apart"));
+  EXPECT_THAT(changed->caption, HasSubstr("the 95 % interval of the difference excludes 0; where "
+                                          "it has none, the 95 % intervals of both runs lie "
+                                          "apart"));
   const Array& drawn = std::get<Heatmap>(difference->content).panels[0].values;
   EXPECT_THAT(drawn.values, ElementsAre(0, 0, testing::IsNan()));
 }
@@ -714,6 +714,22 @@ TEST(Comparison, FindingsNameTheScoreOfTheLeastOrderThoughNoPanelShowsIt) {
   EXPECT_THAT(
       lines(compared(runs))[3],
       HasSubstr("by Spearman's rho: weather wind (-1 in b); weather rain, spring (1 in b)"));
+}
+
+TEST(Comparison, FindingsNameNoScoreOfUntrainedModels) {
+  std::vector<ComparedRun> runs{weather("a", first_rain, {0, 0, 0}, 5),
+                                weather("b", {9, 2, 3, 10, 20, 30}, {0, 0, 0}, 5)};
+  for (ComparedRun& run : runs) {
+    ResultsGroup control = run.results.groups[0];
+    control.name = "control/weather";
+    run.results.groups.push_back(std::move(control));
+  }
+  const ResultsGroup group = compared(runs);
+  EXPECT_THAT(values(group, "control_weather_rain_changed"),
+              ElementsAre(0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0));
+  const std::vector<std::string> said = lines(group);
+  EXPECT_THAT(said[2], testing::EndsWith("intervals: weather rain, spring (1 of 3 heads in b)."));
+  EXPECT_THAT(said[3], testing::Not(HasSubstr("control")));
 }
 
 TEST(Comparison, FindingsNameNoNulls) {

@@ -93,6 +93,9 @@ TEST(RunOptions, OfAnAnalysisAreIdleInResultsWithoutIt) {
   for (const char* const option : {"seed", "control", "resample-donors"}) {
     EXPECT_FALSE(idle.contains(option)) << option;
   }
+  EXPECT_TRUE(idle.contains("control-documents"));
+  results.attributes["n_control"] = std::int64_t{5};
+  EXPECT_FALSE(idle_options(results).contains("control-documents"));
 }
 
 TEST(RunOptions, EveryCommandNamesAnOptionOnceAndSaysWhatItMeans) {

@@ -12,7 +12,7 @@ import sys
 import h5py
 import numpy as np
 
-from plain_gpt2 import (FAILURES, CounterRandom, Pass, compare, document_weights, interval, read_documents, read_model,
+from plain_gpt2 import (FAILURES, CounterRandom, Pass, compare, interval, read_documents, read_model,
                         report_failures, spread_sample, without_each)
 
 # The program's cosines and shares come from float32 activations.
@@ -133,16 +133,18 @@ def main(results_path, model_path, corpus_path, n_bootstrap, js_queries):
     once = [1] * len(documents)
     compare("output_overlap", output_overlap(once), group["output_overlap"][()], TOLERANCE)
 
-    compare("mean_abs_cosine", [[mean_abs(each) for each in space] for space in cosines], group["mean_abs_cosine"][()], TOLERANCE)
+    observed = [[mean_abs(values) for values in space] for space in cosines]
+    compare("mean_abs_cosine", observed, group["mean_abs_cosine"][()], TOLERANCE)
     def weighted(of_document):
         """mean |cosine| by space and layer, documents counted so often."""
         return [[mean_abs(matrix(weighted_outputs(of_document, space, layer), cosine)) for layer in layers] for space in spaces]
 
-    draws = document_weights(len(documents), min(200, int(n_bootstrap)), seed)
-    # Kept in float32.
-    compare("mean_abs_cosine_resamples", [weighted(times) for times in draws], group["mean_abs_cosine_resamples"][()], TOLERANCE)
-    left_out = [weighted(times) for times in without_each(len(documents))]
-    low, high = interval(np.array(left_out), [[mean_abs(each) for each in space] for space in cosines], int(n_bootstrap), seed, 0, 1)
+    left_out = np.array([weighted(times) for times in without_each(len(documents))])
+    # Kept in float32, for each of at most 128 parts.
+    influences = group["mean_abs_cosine_influences"][()]
+    compare("mean_abs_cosine_influences", (len(documents) - 1) * (observed - left_out), influences[:len(documents)], TOLERANCE)
+    compare("parts without a document", np.isnan(influences[len(documents):]).all(), True, 0)
+    low, high = interval(left_out, observed, int(n_bootstrap), seed, 0, 1)
     compare("mean_abs_cosine_ci_low", low, group["mean_abs_cosine_ci_low"][()], TOLERANCE)
     compare("mean_abs_cosine_ci_high", high, group["mean_abs_cosine_ci_high"][()], TOLERANCE)
     claims = results["claims"]

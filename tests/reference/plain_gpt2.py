@@ -85,20 +85,30 @@ def document_weights(n_document, n_resample, seed):
     return weights
 
 
-def studentised_half_width(value, left_out, n_resample, seed):
-    """t * se of the symmetric studentised interval (Hall 1988): se by the jackknife, t from resamples of its pseudo-values.
-    `left_out` is the statistic without each document; NaN where there is no interval, or t is above 10."""
-    n = len(left_out)
-    away = (n - 1) * (value - np.asarray(left_out, float))
-    away = away - away.mean()
-    if np.isnan(away).any() or np.abs(away).max() <= 1e-13 * n * abs(value):
-        return away.sum() * 0.0
-    sizes = []
+@functools.cache
+def part_counts(n, n_resample, seed):
+    """How often each of n parts is among n draws: [resample, part]."""
+    counts = np.zeros((n_resample, n))
     for resample in range(n_resample):
         random = CounterRandom(seed, resample)
-        drawn = away[[random.below(n, i) for i in range(n)]]
-        with np.errstate(divide="ignore"):
-            sizes.append(abs(drawn.mean()) / (drawn.std() / math.sqrt(n - 1)) if np.ptp(drawn) > 1e-9 * abs(drawn).max() else np.inf)
+        for i in range(n):
+            counts[resample, random.below(n, i)] += 1
+    return counts
+
+
+def studentised_half_width(value, influences, n_resample, seed):
+    """t * se of the symmetric studentised interval (Hall 1988): se by the jackknife, t from resamples of its pseudo-values.
+    `influences` are n - 1 times what the statistic loses without each of n parts; NaN where there is no interval, or t is above 10."""
+    n = len(influences)
+    away = influences - influences.mean()
+    if np.isnan(away).any() or np.abs(away).max() <= 1e-13 * n * abs(value):
+        return away.sum() * 0.0
+    counts = part_counts(n, n_resample, seed)
+    means, squares = counts @ away / n, counts @ away**2 / n
+    variances = squares - means**2
+    differ = variances > 1e-13 * squares  # beyond rounding
+    sizes = np.full(n_resample, np.inf)
+    sizes[differ] = np.abs(means[differ]) / np.sqrt(variances[differ] / (n - 1))
     t = np.quantile(sizes, 0.95) if np.sort(sizes)[math.ceil(0.95 * (len(sizes) - 1))] < np.inf else np.nan
     return (t if t <= 10 else np.nan) * math.sqrt((away**2).sum() / (n * (n - 1)))
 
@@ -111,8 +121,8 @@ def without_each(n_document):
 def interval(left_out, value, n_resample, seed, least=-np.inf, most=np.inf):
     """(low, high): the 95 % intervals of value[...] from left_out[document, ...], within the possible values."""
     value = np.asarray(value, float)
-    widths = [studentised_half_width(each, left_out.reshape(len(left_out), -1)[:, i], n_resample, seed)
-              for i, each in enumerate(value.ravel())]
+    influences = ((len(left_out) - 1) * (value - np.asarray(left_out, float))).reshape(len(left_out), -1)
+    widths = [studentised_half_width(one, influences[:, i], n_resample, seed) for i, one in enumerate(value.ravel())]
     widths = np.array(widths).reshape(value.shape)
     return np.clip(value - widths, least, most), np.clip(value + widths, least, most)
 

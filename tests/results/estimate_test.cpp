@@ -272,8 +272,86 @@ TEST(Bootstrap, IntervalsAreStudentisedByTheJackknife) {
   EXPECT_FALSE(estimates[2].has_interval());
   EXPECT_EQ(estimates[3].low, 7);
   EXPECT_EQ(estimates[3].high, 7);
-  ASSERT_EQ(estimates[0].resamples.size(), 200u);
-  EXPECT_EQ(estimates[0].resamples[5], static_cast<float>(mean_of(values, bootstrap.draw(5))));
+  EXPECT_TRUE(estimates[0].resamples.empty());
+  // A mean without one of eight values: the value's own distance from the mean.
+  ASSERT_EQ(estimates[0].influences.size(), values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_NEAR(estimates[0].influences[i], values[i] - 3.875, 1e-6);
+  }
+}
+
+TEST(Bootstrap, PairedDifferencesAreThoseOfTheUnits) {
+  constexpr std::size_t n = 24;
+  const Bootstrap bootstrap(n, 1000, 0);
+  const auto means = [&](const std::vector<double>& values) {
+    return bootstrap.estimates([&](const BootstrapCounts& weights) {
+      return std::vector<double>{mean_of(values, weights)};
+    });
+  };
+  const CounterRandom random(3, 0);
+  std::vector<double> before, after, change;
+  for (std::size_t i = 0; i < n; ++i) {
+    before.push_back(10 * random.uniform(2 * i));
+    change.push_back(0.1 + 0.2 * random.uniform(2 * i + 1));
+    after.push_back(before.back() + change.back());
+  }
+  const Estimate found = paired_differences(means(after), means(before)).front(),
+                 expected = means(change).front();
+  EXPECT_NEAR(found.value, expected.value, 1e-12);
+  // Influences are float32: those of values up to 10.
+  EXPECT_NEAR(found.low, expected.low, 1e-6);
+  EXPECT_NEAR(found.high, expected.high, 1e-6);
+  EXPECT_LT(found.high - found.low, 0.1 * (means(after)[0].high - means(after)[0].low));
+  // Of as many parts alone.
+  const Bootstrap fewer(n - 1, 1000, 0);
+  const std::vector<Estimate> of_fewer = fewer.estimates([&](const BootstrapCounts& weights) {
+    return std::vector<double>{mean_of(before, weights)};
+  });
+  EXPECT_FALSE(paired_differences(means(after), of_fewer).front().has_interval());
+}
+
+// One unit of twenty changes: over a twentieth of the resamples miss it, and t is infinite.
+TEST(Bootstrap, PairedDifferencesOfFewUnitsHaveResampledIntervals) {
+  constexpr std::size_t n = 20;
+  const Bootstrap bootstrap(n, 1000, 0);
+  const auto mean_with = [&](double first) {
+    return bootstrap.estimates([&](const BootstrapCounts& weights) {
+      std::vector<double> values(n);
+      std::iota(values.begin(), values.end(), 0.0);
+      values[0] = first;
+      return std::vector<double>{mean_of(values, weights)};
+    });
+  };
+  const Estimate difference = paired_differences(mean_with(8), mean_with(0)).front();
+  EXPECT_NEAR(difference.value, 0.4, 1e-12);
+  EXPECT_NEAR(difference.low, 0, 1e-6);
+  EXPECT_GT(difference.high, 0.8);
+  EXPECT_LT(difference.high, 2);
+  const Estimate none = paired_differences(mean_with(8), mean_with(8)).front();
+  EXPECT_EQ(none.low, 0);
+  EXPECT_EQ(none.high, 0);
+}
+
+TEST(Bootstrap, PairedDifferencesOfResampledValuesAreTheirCentralNinetyFivePercent) {
+  std::vector<double> before, after;
+  for (std::size_t i = 0; i <= 100; ++i) {
+    before.push_back(static_cast<double>(i % 7));
+    after.push_back(before.back() + static_cast<double>(i));
+  }
+  const std::vector<Estimate> first{bootstrap_estimate(3, before)},
+      later{bootstrap_estimate(53, after)};
+  const Estimate difference = paired_differences(later, first).front();
+  EXPECT_EQ(difference.value, 50);
+  EXPECT_NEAR(difference.low, 2.5, 1e-12);
+  EXPECT_NEAR(difference.high, 97.5, 1e-12);
+  // One by influences, the other by resamples.
+  const std::vector<Estimate> studentised =
+      Bootstrap(20, 200, 0).estimates([](const BootstrapCounts& weights) {
+        return std::vector<double>{mean_of(std::vector<double>(20, 1), weights)};
+      });
+  const Estimate mixed = paired_differences(studentised, first).front();
+  EXPECT_EQ(mixed.value, -2);
+  EXPECT_FALSE(mixed.has_interval());
 }
 
 // Of a ratio few large units decide: a resampled ratio varies too little.

@@ -89,6 +89,32 @@ TEST(Results, KeepTheFirstResamplesOfEveryEstimate) {
   EXPECT_EQ(kept(2, 1), 1.5);
   EXPECT_TRUE(std::isnan(read.variable("missing").interval->resamples(0, 1)));
   EXPECT_EQ(read.variable("uneven").interval->resamples.size(), 0U);
+  EXPECT_EQ(read.variable("kept").kept_estimate(0).resamples[1], 9);
+  EXPECT_TRUE(read.variable("missing").kept_estimate(1).resamples.empty());
+}
+
+TEST(Results, KeepTheInfluencesOfEveryEstimate) {
+  const test::TemporaryDirectory folder;
+  ResultsGroup group = small_group();
+  group.add({"shared", "kind", "1", "l", "s", "pairs resampled"},
+            {{.value = 1, .low = 0, .high = 2, .influences = {1, 2.5}},
+             {.value = 1, .low = 0, .high = 2, .influences = {3, 4, 5}}});
+  group.add({"lacking", "kind", "1", "l", "s", "pairs resampled"},
+            {{.value = 1, .low = 0, .high = 2, .influences = {1, 2}},
+             {.value = 1, .low = 0, .high = 2, .resamples = {0.5, NAN, 1.5}}});
+  Results results;
+  results.groups = {group};
+  write_results(results, folder.file("results.h5"));
+  const ResultsGroup read = read_results(folder.file("results.h5")).group("g");
+  const Variable &shared = read.variable("shared"), &lacking = read.variable("lacking");
+  EXPECT_EQ(shared.interval->influences.shape, (Shape{n_document_block, 2}));
+  EXPECT_EQ(read.dimension("part").size(), n_document_block);
+  EXPECT_THAT(shared.kept_estimate(0).influences, testing::ElementsAre(1, 2.5));
+  EXPECT_THAT(shared.kept_estimate(1).influences, testing::ElementsAre(3, 4, 5));
+  EXPECT_THAT(lacking.kept_estimate(0).influences, testing::ElementsAre(1, 2));
+  EXPECT_TRUE(lacking.kept_estimate(0).resamples.empty());
+  EXPECT_TRUE(lacking.kept_estimate(1).influences.empty());
+  EXPECT_THAT(lacking.kept_estimate(1).resamples, testing::ElementsAre(0.5, testing::IsNan(), 1.5));
 }
 
 TEST(Results, EmptyResultsRoundTrip) {
