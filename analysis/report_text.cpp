@@ -57,6 +57,10 @@ bool has_no_head_left(const Results& results, const ResultsGroup& group) {
   return std::ranges::count(removed_heads(results, shape), false) == 0;
 }
 
+std::string matrix_name(std::size_t projection) {
+  return "W_" + std::string(1, "QKVO"[projection]);
+}
+
 std::string head_text(std::size_t head_index, std::size_t n_head) {
   return HeadIndex::of(head_index, n_head).text();
 }
@@ -96,13 +100,16 @@ double median_of_numbers(const std::vector<double>& values) {
   return numbers.empty() ? std::nan("") : arma::median(arma::vec(numbers));
 }
 
+std::string nats_text(double nats) {
+  constexpr double rounds_to_100 = 99.5;
+  return std::abs(nats) < rounds_to_100 ? number_text(nats, 2) : decimals(nats, 0);
+}
+
 std::string margin_text(const Estimate& margin) {
-  const auto text = [](double nats) {
-    return std::abs(nats) < 100 ? number_text(nats, 2) : decimals(nats, 0);
-  };
-  return text(margin.value) + " nats" +
-         (margin.has_interval() ? ", interval " + text(margin.low) + " to " + text(margin.high)
-                                : "");
+  return nats_text(margin.value) + " nats" +
+         (margin.has_interval()
+              ? ", interval " + nats_text(margin.low) + " to " + nats_text(margin.high)
+              : "");
 }
 
 }  // namespace headscope

@@ -45,6 +45,10 @@ inline constexpr const char* no_head_left_text = "The model has no head left.";
 /// @param group  with the dimensions layer and head.
 bool has_no_head_left(const Results& results, const ResultsGroup& group);
 
+/// `W_K` for 1.
+/// @param projection  of q, k, v, o.
+std::string matrix_name(std::size_t projection);
+
 /// `L5H1` for head_index = layer * n_head + head.
 std::string head_text(std::size_t head_index, std::size_t n_head);
 
@@ -62,6 +66,9 @@ std::string task_name(const ResultsGroup& group, std::size_t task);
 std::vector<std::string> first_task_lines(
     const ResultsGroup& group, const std::string& table,
     const std::function<std::string(std::size_t task)>& line_of);
+
+/// Nats in two significant digits, and from 100 on in whole nats: `3.2`, `124`.
+std::string nats_text(double nats);
 
 /// `3.2 nats, interval 2.9 to 3.5`, of a task's margin; without what is missing.
 std::string margin_text(const Estimate& margin);

@@ -109,7 +109,7 @@ class AttendCommand : public Command {
     const Model model = load_model(model_path(model_), {n_head_});
     check_address_space(weight_bytes(model));
     if (!quiet_) print_notes(model_notes(model));
-    const std::string title = "“" + one_line(shortened(text, most_title_bytes)) + "”";
+    const std::string title = "“" + cut_at_word(one_line(text), most_title_bytes) + "”";
     const Tokenizer tokenizer = tokenizer_of(text_, model);
     Piece piece = read_sentence(text, text_.prepend_bos, model, tokenizer);
     piece.id = title;

@@ -64,8 +64,8 @@ class CompareCommand : public Command {
                        "the names of the runs' folders"})
         .several = true;
     options_(by_, {"by", "NAME",
-                   "order the runs by n_head, n_layer, d_model or another number of the model that "
-                   "`headscope inspect` shows. With any other NAME the labels must be numbers: the "
+                   "order the runs by n_layer, n_head, n_kv_head, d_model, d_head, d_mlp, n_ctx or "
+                   "d_vocab of their models. With any other NAME the labels must be numbers: the "
                    "values of NAME",
                    "as given"});
     options_.heading("Output");
@@ -119,8 +119,8 @@ class CompareCommand : public Command {
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const std::string file = results_file(runs_[i]);
       const fs::path folder = folder_of(file);
-      std::error_code none;
-      if (fs::equivalent(folder, output, none)) {
+      std::error_code ignored;
+      if (fs::equivalent(folder, output, ignored)) {
         throw OptionError("--output", "expected another folder than that of a run, got \"" +
                                           output_.folder + "\"");
       }

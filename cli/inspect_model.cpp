@@ -117,7 +117,6 @@ void print_memory(const ModelDescription& model) {
 
 /// How fast the engines are at the model's shape on this machine.
 void print_engines(const ModelConfig& config) {
-  blas::set_thread_count(0);
   try {
     check_trial_memory();
   } catch (const UsageError& error) {

@@ -166,8 +166,9 @@ std::string results_file(const std::string& path) {
 }
 
 void write_run(const Results& results, const OutputOptions& output, Progress& progress) {
-  progress.phase("drawing tables, figures and report");
+  progress.phase("writing results.h5");
   write_results(results, (fs::path(output.folder) / "results.h5").string());
+  progress.phase("drawing tables, figures and report");
   draw_results(results, output.folder, output.figures, why_no_figures());
   progress.finish();
   for (const Description& entry : describe(results, presentations_of(results))) {

@@ -245,20 +245,21 @@ std::vector<std::string> RunSetup::notes() const {
     notes.push_back("--precision " + options_.settings.precision + ": " +
                     precision_note(*engines_));
   }
-  std::map<std::string, std::vector<std::string>> left;  // by what they lack
-  for (const RegisteredAnalysis& analysis : analysis_registry()) {
-    if (std::ranges::count(analyses_, &analysis) > 0) continue;
-    const AnalysisInfo& info = analysis.info;
-    const bool lacks_model = info.needs_complete_model() && !model_.is_complete(),
-               lacks_corpus = info.needs_corpus() && corpus_paths_.empty();
-    left[lacks_model    ? model_.path + " holds attention weights only"
-         : lacks_corpus ? "there is no --corpus"
-                        : "there is no --tasks"]
-        .push_back(info.name);
-  }
-  for (const auto& [lack, names] : left) {
-    if (options_.analyses.empty())
+  if (options_.analyses.empty()) {
+    std::map<std::string, std::vector<std::string>> left;  // by what they lack
+    for (const RegisteredAnalysis& analysis : analysis_registry()) {
+      if (std::ranges::count(analyses_, &analysis) > 0) continue;
+      const AnalysisInfo& info = analysis.info;
+      const bool lacks_model = info.needs_complete_model() && !model_.is_complete(),
+                 lacks_corpus = info.needs_corpus() && corpus_paths_.empty();
+      left[lacks_model    ? model_.path + " holds attention weights only"
+           : lacks_corpus ? "there is no --corpus"
+                          : "there is no --tasks"]
+          .push_back(info.name);
+    }
+    for (const auto& [lack, names] : left) {
       notes.push_back("leaves out " + joined(names, ", ") + ": " + lack);
+    }
   }
   if (!corpus_ && !options_.corpus.empty())
     notes.emplace_back("does not read --corpus: no analysis needs it");

@@ -77,10 +77,6 @@ std::string probability_text(double share) {
   return decimals(100 * share, share < 0.0995 ? 1 : 0) + " %";
 }
 
-std::string signed_text(double value) {
-  return (value < 0 ? "−" : "+") + decimals(std::abs(value), 2);
-}
-
 /// The heads that push most in one direction: `L4H1 +2.10, L3H0 +0.41`; empty if none do.
 std::string pushing_heads(const std::vector<double>& effects, double sign, std::size_t n_head) {
   std::vector<std::size_t> head_indices = numbers_where(
@@ -88,7 +84,7 @@ std::string pushing_heads(const std::vector<double>& effects, double sign, std::
   std::ranges::stable_sort(head_indices, std::greater<>(),
                            [&](std::size_t head_index) { return sign * effects[head_index]; });
   return joined(head_indices | std::views::take(n_listed), ", ", [&](std::size_t head_index) {
-    return head_text(head_index, n_head) + " " + signed_text(effects[head_index]);
+    return head_text(head_index, n_head) + " " + signed_text(decimals(effects[head_index], 2));
   });
 }
 

@@ -10,8 +10,8 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t most_tokens = 15;  // each has a label
-constexpr std::size_t panels_in_a_row = 3;
+constexpr std::size_t most_tokens = 15;     // each has a label
+constexpr std::size_t panels_in_a_row = 2;  // as many as can name all tokens
 
 // Mean largest weight of the queries after the first on a key after the first, which tells more of
 // a head than how much it rests on the first token.

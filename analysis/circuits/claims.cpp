@@ -6,6 +6,7 @@
 #include "circuits/circuits.hpp"
 #include "circuits/weights.hpp"
 #include "document_estimates.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -14,12 +15,9 @@ namespace {
 constexpr double margin = 0.1;
 
 bool is_shared(const ModelConfig& config, std::size_t projection) {
-  const Projection of = all_projections[projection];
-  return config.n_group() != config.n_head && (of == Projection::k || of == Projection::v);
-}
-
-std::string matrix_name(std::size_t projection) {
-  return "W_" + std::string(1, "QKVO"[projection]);
+  const Projection compared = all_projections[projection];
+  return config.n_group() != config.n_head &&
+         (compared == Projection::k || compared == Projection::v);
 }
 
 /// The heads left of a layer; of those that share keys and values, the first.
@@ -84,10 +82,6 @@ std::string lesser_rank_text(std::size_t n_lesser) {
                         : " more have less than full rank and are left out");
 }
 
-double mean(const std::vector<double>& values) {
-  return arma::mean(arma::vec(values));
-}
-
 /// Mean over layers, with the interval that as many documents would have.
 Estimate mean_over_layers(const std::vector<double>& layer_means,
                           const AnalysisSettings& settings) {
@@ -120,7 +114,7 @@ Claim subspace_claim(const ResultsGroup& group, const Array& subspace_rank,
     const LayerPairs pairs = pairs_in_layer(group, subspace_rank, config, projection, layer);
     n_lesser += pairs.n_lesser;
     if (pairs.ratios.empty()) continue;
-    layer_means.push_back(mean(pairs.ratios));
+    layer_means.push_back(arma::mean(arma::vec(pairs.ratios)));
     ratios.insert(ratios.end(), pairs.ratios.begin(), pairs.ratios.end());
   }
   if (ratios.empty() || !std::isfinite(deviation)) {
@@ -134,12 +128,12 @@ Claim subspace_claim(const ResultsGroup& group, const Array& subspace_rank,
   const double limit = 1 + std::max(margin, 3 * deviation / chance / std::sqrt(n_pair));
   const auto above =
       std::ranges::count_if(ratios, [&](double value) { return value > pair_limit; });
-  const Estimate spread = percentile_estimate(mean(ratios), ratios);
+  const Estimate spread = percentile_estimate(arma::mean(arma::vec(ratios)), ratios);
   claim.effect = within(mean_over_layers(layer_means, settings), 0, 1 / chance);
   claim.verdict = verdict_of(claim.effect, Side::at_most, limit);
   claim.evidence =
-      "The mean over layers of the mean overlap of two heads (" + std::to_string(ratios.size()) +
-      " pairs in all" +
+      "The mean over layers of the mean overlap of two heads (" +
+      count_text(ratios.size(), "pair") + " in all" +
       (is_shared(config, projection)
            ? ", one of two groups of heads that share a " + matrix_name(projection)
            : "") +

@@ -135,7 +135,7 @@ Figure overlap_figure(const ResultsGroup& group) {
       mean.add(static_cast<double>(layer), std::accumulate(overlaps.begin(), overlaps.end(), 0.0) /
                                                static_cast<double>(n_pair));
     }
-    panels.push_back({"W_" + std::string(1, "QKVO"[projection]),
+    panels.push_back({matrix_name(projection),
                       {std::move(pairs), std::move(mean)},
                       {{"random subspaces", chance}}});
   }
@@ -147,10 +147,9 @@ Figure overlap_figure(const ResultsGroup& group) {
           "Mean squared cosine of the principal angles between two heads' column spaces (row "
           "spaces of W_O) in the residual stream, a point for each pair of heads of a layer, "
           "beside random subspaces of full rank; two of lesser rank have a smaller chance. 0 is "
-          "orthogonal, 1 the same subspace. "
-          "Heads that share keys and values are not compared in W_K and W_V. Of more than 40 "
-          "pairs of a layer, 40 are drawn, from the smallest overlap to the largest. "
-          "`subspace_overlap` in results.h5 has the matrices.",
+          "orthogonal, 1 the same subspace. Heads that share keys and values are not compared in "
+          "W_K and W_V. Of more than 40 pairs of a layer, 40 are drawn, from the smallest overlap "
+          "to the largest. `subspace_overlap` in results.h5 has the matrices.",
       .source = "Bjorck & Golub 1973",
       .content = Chart{.panels = std::move(panels),
                        .x_title = "layer",

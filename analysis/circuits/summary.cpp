@@ -147,8 +147,11 @@ std::string position_text(const ResultsGroup& group) {
     const bool writes_nothing = std::isnan(group.values("ov_copying").values[head]);
     if (writes_nothing) previous[head] = std::nan("");
   }
-  if (ranking(previous).empty()) return "";
-  return " From positions alone, the layer 0 heads that look most at the previous token are " +
+  const std::size_t n_ranked = ranking(previous).size();
+  if (n_ranked == 0) return "";
+  return std::string(" From positions alone, the layer 0 ") +
+         (n_ranked == 1 ? "head that looks most at the previous token is "
+                        : "heads that look most at the previous token are ") +
          largest_heads(previous, share.shape[1], 3) + ".";
 }
 

@@ -115,8 +115,9 @@ Claim type_claim(const MeasuredType& type, double power, const std::string& note
   }
   claim.effect = share_of({&type});
   const std::size_t n = type.heads().size();
-  claim.evidence = std::to_string(n) + " of " + std::to_string(type.n_head()) +
-                   " heads pass the rule: " + type.rule + "." + note;
+  claim.evidence = std::to_string(n) + " of " + count_text(type.n_head(), "head") +
+                   (type.n_head() == 1 ? " passes" : " pass") + " the rule: " + type.rule + "." +
+                   note;
   if (!claim.effect.has_interval()) {
     claim.evidence += " There is no interval to settle it.";
   } else if (type.is_out_of_reach) {
@@ -282,8 +283,9 @@ std::vector<Claim> rest_claims(const MeasuredTypes& types, const WeightedSums& s
         "Coreference heads (" + head_list(heads, n_head) + "): " + quantity + " " +
         number_text(without, 3) + " on sentences without a pronoun and " + number_text(with, 3) +
         " on sentences with a pronoun (means). By the intervals, " + std::to_string(n_rest) +
-        " of " + std::to_string(heads.size()) + " heads rest and " + std::to_string(n_opposite) +
-        " do the opposite. The claim holds if all heads rest.";
+        " of " + count_text(heads.size(), "head") + (heads.size() == 1 ? " rests" : " rest") +
+        " and " + std::to_string(n_opposite) + (n_opposite == 1 ? " does" : " do") +
+        " the opposite. The claim holds if all heads rest.";
     return claim;
   };
   return {claim_of("sentence_sink",

@@ -199,8 +199,12 @@ Figure relations_figure(const ResultsGroup& group, const std::vector<Index>& ord
                    (class_names[i].empty() ? "" : "  " + class_names[i]) + "  n " +
                    number_text(count.values[i], 6));
   }
-  Chart chart = rows_chart("head, relation, part of speech, held-out arcs", "accuracy",
-                           std::move(rows), {gains, offsets, nearest, heads, unsure});
+  const bool has_class = names_word_class(group);
+  std::vector<Series> series{gains, offsets, heads, unsure};
+  if (has_class) series.insert(series.begin() + 2, nearest);
+  Chart chart = rows_chart(
+      std::string("head, relation, ") + (has_class ? "part of speech, " : "") + "held-out arcs",
+      "accuracy", std::move(rows), std::move(series));
   chart.y_low = 0;
   chart.y_high = 1.02;
   return {.name = "clark2019_relations",
@@ -209,10 +213,13 @@ Figure relations_figure(const ResultsGroup& group, const std::vector<Index>& ord
           .caption =
               "For each relation and direction: the head that is most accurate on even-numbered "
               "documents, and its accuracy on odd-numbered documents with a 95 % interval "
-              "(documents resampled). Two simple rules on the same odd-numbered documents: the "
-              "best fixed word offset, and the nearest earlier word of the part of speech that is "
-              "named. `det → head`: the determiner attends back to its head; `head → det`: the "
-              "head attends back to its determiner. Shown are relations with at least " +
+              "(documents resampled). On the same odd-numbered documents: the best fixed word "
+              "offset" +
+              std::string(has_class ? ", and the nearest earlier word of the part of "
+                                      "speech that is named"
+                                    : "") +
+              ". `det → head`: the determiner attends back to its head; `head → det`: the head "
+              "attends back to its determiner. Shown are relations with at least " +
               std::to_string(static_cast<int>(least_heldout_cases)) +
               " held-out arcs in at least " +
               std::to_string(static_cast<int>(least_heldout_documents)) +

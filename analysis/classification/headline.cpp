@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
@@ -19,13 +18,9 @@ std::string attend_by_text(const Results& results) {
   const LearnedTypes types = learned_types(results);
   if (types.n_head == 0) return no_head_left_text;
   const std::vector<std::string> names = spaced(group.labels("head_type"));
-  const std::string of_heads =
-      std::to_string(types.n_typed) + " of " + count_text(types.n_head, "head");
-  const std::string have = types.n_head == 1 ? " has" : " have";
   const std::string text =
-      of_heads + have +
-      (group.has("control_type_heads") ? " a type that untrained models have less often"
-                                       : " a type");
+      typed_heads_text(types) +
+      (group.has("control_type_heads") ? " that untrained models have less often" : "");
   if (types.learned.empty()) return text + ".";
   std::string list =
       joined(types.learned | std::views::take(most_types_named), ", ", [&](const TypeCount& count) {
@@ -58,8 +53,8 @@ std::string look_next_text(const Results& results) {
   if (!group.has("explained_verdict") || !results.has("pruning")) return "";
   const ResultsGroup& pruning = results.group("pruning");
   if (!pruning.has("loss_increase")) return "";
-  const Array &verdicts = group.values("explained_verdict"),
-              &mass = group.values("explained_place_mass");  // of labels that were run
+  const Array& verdicts = group.values("explained_verdict");
+  const std::vector<std::string>& texts = group.texts("explained_text");  // of labels that were run
   const Variable& cost = pruning.variable("loss_increase");
   const double baseline = pruning.scalar("loss_baseline");
   const std::size_t n_head = verdicts.shape[2], n_head_total = verdicts.shape[1] * n_head;
@@ -71,7 +66,7 @@ std::string look_next_text(const Results& results) {
       const std::size_t place = type * n_head_total + head_index;
       const auto verdict = static_cast<LabelVerdict>(verdicts.values[place]);
       may_be_explained |=
-          verdict == explained || (verdict == not_measured && !std::isnan(mass.values[place]));
+          verdict == explained || (verdict == not_measured && !texts[place].empty());
     }
     if (!may_be_explained && is_measurable(estimate, baseline)) heads.push_back(head_index);
   }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/number_text.hpp"
 #include "classification/results.hpp"
 #include "headscope/head_types.hpp"
 
@@ -42,6 +43,11 @@ LearnedTypes learned_types(const Results& results) {
   types.n_head = static_cast<std::size_t>(
       std::ranges::count(removed_heads(results, {flags.shape[1], flags.shape[2]}), false));
   return types;
+}
+
+std::string typed_heads_text(const LearnedTypes& types) {
+  return std::to_string(types.n_typed) + " of " + count_text(types.n_head, "head") +
+         (types.n_head == 1 ? " has" : " have") + " a type";
 }
 
 }  // namespace headscope

@@ -33,8 +33,7 @@ std::string type_line(const Results& results) {
     return std::to_string(count.n_head) + " " + name(count.type);
   };
   const bool has_control = group.has("control_type_heads");
-  std::string text = std::to_string(types.n_typed) + " of " + std::to_string(types.n_head) +
-                     " heads have a type" + (types.learned.empty() ? "" : ": ") +
+  std::string text = typed_heads_text(types) + (types.learned.empty() ? "" : ": ") +
                      joined(types.learned, ", ", counted) + ". A head may have several types.";
   if (!types.not_learned.empty()) {
     const bool are_tested = std::ranges::none_of(types.not_learned, [&](const TypeCount& count) {
@@ -85,9 +84,11 @@ std::string rules_line(const ResultsGroup& group) {
   }
   return " " + count_text(n_offset_alone, "head") + (n_offset_alone == 1 ? " is" : " are") +
          " shown to beat the best fixed offset on some relation by at least " +
-         number_text(100 * least_gain, 2) + " points; " + std::to_string(n_both) +
-         (n_both == 1 ? " is" : " are") +
-         " also shown to beat the nearest word of the best part of speech.";
+         number_text(100 * least_gain, 2) + " points" +
+         (names_word_class(group) ? "; " + std::to_string(n_both) + (n_both == 1 ? " is" : " are") +
+                                        " also shown to beat the nearest word of the best part of "
+                                        "speech."
+                                  : ".");
 }
 
 // Among the heads chosen on even documents that pass on odd ones, the one that finds most arcs

@@ -78,6 +78,9 @@ struct LearnedTypes {
 /// From the finished group `classification`.
 LearnedTypes learned_types(const Results& results);
 
+/// `2 of 3 heads have a type`.
+std::string typed_heads_text(const LearnedTypes& types);
+
 /// The most heads of a type in one untrained model; NaN where the documents of one cannot test for
 /// the type.
 /// @param group  with control_type_heads.

@@ -164,9 +164,8 @@ const VariableTable& classification_variables() {
        headscope_definition, documents},
       {"type_share", "head_type", "1",
        "Share of heads of the type, removed ones left out; no value where the corpus cannot test "
-       "for the type. The "
-       "resamples vary the scores but keep the significance tests (q, z) of the whole corpus: for "
-       "types with such a test the interval is too narrow and may have no width",
+       "for the type. The resamples vary the scores but keep the significance tests (q, z) of the "
+       "whole corpus: for types with such a test the interval is too narrow and may have no width",
        headscope_definition, documents},
       Declaration::flag("type", "head_type layer head", {"no", "yes"},
                         "Whether the head is of the type; the types lie along head_type. {rules}"),
@@ -234,8 +233,8 @@ const VariableTable& classification_variables() {
        "(induction); the rarest token by the corpus; position 0 (sink). Queries for which the type "
        "names no place get the head's mean attention over such queries: its share to position 0, "
        "the rest by distance. No value for types that name no place (semantic, long_range, "
-       "copying, suppressing), and where the interval of L_mean - L does not lie above 0 by more "
-       "than float32 rounds L",
+       "copying, suppressing), for a place that no query of these documents has, and where the "
+       "interval of L_mean - L does not lie above 0 by more than float32 rounds L",
        headscope_definition, sample},
       {"explained_control", "head_type layer head", "1",
        "explained with a wrong place, where possible of a type that the head does not have, at the "

@@ -107,24 +107,24 @@ LikenessDifference likeness_difference(const Statistics& statistics,
     }
     return with_means(std::move(values));
   };
-  std::vector<std::size_t> every(controls.size());
-  std::iota(every.begin(), every.end(), std::size_t{0});
+  std::vector<std::size_t> all_controls(controls.size());
+  std::iota(all_controls.begin(), all_controls.end(), std::size_t{0});
   const std::vector<double> observed =
-      differences(documents.observed(), control_documents.observed(), every);
+      differences(documents.observed(), control_documents.observed(), all_controls);
   std::vector<std::vector<double>> samples;
   const std::size_t n_resample = std::min(documents.n_resample(), control_documents.n_resample());
   constexpr std::uint64_t model_stream = 3;  // documents use the streams of the bootstrap
   for (std::size_t i = 0; i < n_resample; ++i) {
     const CounterRandom random(CounterRandom(settings.seed, model_stream).value(i));
     std::vector<std::size_t> drawn;
-    for (std::size_t draw = 0; draw < n_drawn(every.size()); ++draw) {
-      drawn.push_back(random.below(every.size(), draw));
+    for (std::size_t draw = 0; draw < n_drawn(all_controls.size()); ++draw) {
+      drawn.push_back(random.below(all_controls.size(), draw));
     }
     samples.push_back(differences(documents.draw(i), control_documents.draw(i), drawn));
   }
   LikenessDifference difference{as_likeness(bootstrap_estimates(observed, samples))};
   std::vector<double> cosines, overlaps;
-  for (const std::size_t control : every) {
+  for (const std::size_t control : all_controls) {
     const std::vector<double> from_one =
         differences(documents.observed(), control_documents.observed(), {control});
     overlaps.push_back(from_one.back());

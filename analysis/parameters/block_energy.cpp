@@ -61,8 +61,12 @@ BlockEnergy block_energy(const Matrix& W, Index n_block, std::size_t n_null, std
   return result;
 }
 
+bool is_shared_by_groups(std::size_t projection) {
+  return projection == 1 || projection == 2;
+}
+
 Index n_block_of(const ModelConfig& config, std::size_t projection) {
-  return projection == 1 || projection == 2 ? config.n_group() : config.n_head;
+  return is_shared_by_groups(projection) ? config.n_group() : config.n_head;
 }
 
 std::vector<double> values_of_several_blocks(const ResultsGroup& group, const char* variable,
@@ -96,9 +100,7 @@ bool has_blocks_of_heads(const ModelConfig& config) {
 }
 
 std::string left_out_text(const ModelConfig& config) {
-  if (config.n_group() == 1) {
-    return " Keys and values, which all heads share, are one block and left out.";
-  }
+  if (config.n_group() == 1) return one_group_text;
   if (has_blocks_of_heads(config)) return "";
   return " Queries and outputs are left out: " + std::to_string(config.d_model) +
          " dimensions cannot be cut into " + std::to_string(config.n_head) + " equal blocks.";

@@ -32,6 +32,9 @@ struct BlockEnergy {
 BlockEnergy block_energy(const Matrix& W, Index n_block, std::size_t n_null, std::uint64_t seed,
                          std::uint64_t stream);
 
+/// Whether a projection (of q, k, v, o) is of keys or values, which groups of heads share.
+bool is_shared_by_groups(std::size_t projection);
+
 /// Blocks that a projection (of q, k, v, o) is cut into: heads, or for keys and values the groups
 /// of heads that share them.
 Index n_block_of(const ModelConfig& config, std::size_t projection);
@@ -47,8 +50,11 @@ double mean_chance_of_several_blocks(const ResultsGroup& group, const ModelConfi
 /// Whether queries and outputs can be cut into a block for every head.
 bool has_blocks_of_heads(const ModelConfig& config);
 
-/// ` Keys and values, which all heads share, are one block and left out.`, or which projections
-/// cannot be cut into blocks, where some can.
+/// Of a model whose heads all share keys and values.
+inline constexpr const char* one_group_text =
+    " Keys and values, which all heads share, are one block and left out.";
+
+/// one_group_text, or which projections cannot be cut into blocks, where some can.
 std::string left_out_text(const ModelConfig& config);
 
 }  // namespace headscope

@@ -4,6 +4,7 @@
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "headscope/figure.hpp"
+#include "parameters/block_energy.hpp"
 #include "parameters/parameters.hpp"
 #include "report_text.hpp"
 
@@ -73,7 +74,7 @@ std::optional<Figure> block_energy_figure(const ResultsGroup& group, double n_gr
   std::vector<ChartPanel> panels;
   bool any_uneven = false;
   for (std::size_t p = 0; p < 4; ++p) {
-    const double n_block = p == 1 || p == 2 ? n_group : n_head;
+    const double n_block = is_shared_by_groups(p) ? n_group : n_head;
     if (n_block == 1) continue;  // one block has all of the energy
     if (finite_values(energy.part(p).values).empty()) {
       any_uneven = true;
@@ -84,7 +85,7 @@ std::optional<Figure> block_energy_figure(const ResultsGroup& group, double n_gr
       const double middle = mean(p, l), width = 2 * deviation(p, l);
       null.add(layers[l], {middle, middle - width, middle + width});
     }
-    panels.push_back({"W_" + std::string(1, "QKVO"[p]),
+    panels.push_back({matrix_name(p),
                       {null, Series::line("weights", energy.part(p).values)},
                       {{"chance 1/h", 1 / n_block}}});
   }
@@ -98,9 +99,7 @@ std::optional<Figure> block_energy_figure(const ResultsGroup& group, double n_gr
           "number of heads, for keys and values that of groups of heads that share them. A "
           "block-diagonal projection has 1, any other 1/h by chance; the band is the mean and "
           "two standard deviations over permuted input rows." +
-          std::string(n_group == 1 ? " Keys and values, which all heads share, are one block "
-                                     "and left out."
-                                   : "") +
+          std::string(n_group == 1 ? one_group_text : "") +
           (any_uneven ? " Left out are projections that are zero or cannot be cut into h equal "
                         "blocks."
                       : ""),

@@ -90,8 +90,8 @@ void write_circuits(const Results& results, const std::string& directory) {
 
 void remove_circuits(const std::string& directory) {
   std::vector<fs::path> files;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(directory, none)) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(directory, ignored)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with("circuit_") || !name.ends_with(".json")) continue;
     std::string start(circuit_file_start.size(), '\0');

@@ -34,7 +34,7 @@ IntegratedEdges::~IntegratedEdges() = default;
 void IntegratedEdges::run(Forward& forward, Activations& clean, const SequenceBatch& batch,
                           std::span<const float> weights, const Matrix& replacement,
                           const Vector& mean_token, std::span<const Index> group_ends,
-                          const Observer& observe) {
+                          const EdgeGradient::MeanObserver& observe) {
   const auto run_scaled = [&](Index pass) -> Activations& {
     const float share = static_cast<float>(pass + 1) / static_cast<float>(n_step_);
     forward.run(batch, {scaled_.get()}, {.embeddings = [&](Matrix& embeddings) {

@@ -26,16 +26,14 @@ class IntegratedEdges {
   IntegratedEdges(const Model& model, const ComputeContext& context, Index n_step);
   ~IntegratedEdges();
 
-  /// The mean is the effect by integrated gradients.
-  using Observer = EdgeGradient::MeanObserver;
-
   /// @param forward     of the model; runs passes 1 to M - 1. Pass M is `clean`.
   /// @param clean       HeadAblation::activations() of the batch.
   /// @param mean_token  d_model: mean token embedding.
+  /// @param observe     its mean is the effect by integrated gradients.
   /// The others as in EdgeGradient::run. @throws ShapeError as it does.
   void run(Forward& forward, Activations& clean, const SequenceBatch& batch,
            std::span<const float> weights, const Matrix& replacement, const Vector& mean_token,
-           std::span<const Index> group_ends, const Observer& observe);
+           std::span<const Index> group_ends, const EdgeGradient::MeanObserver& observe);
 
   /// Upper bound on the bytes that it keeps.
   static std::uint64_t bytes(const ModelConfig& config, Index n_column, Index n_step, int n_thread,

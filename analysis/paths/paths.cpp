@@ -127,7 +127,7 @@ std::uint64_t memory(const RunShape& run) {
   const Engines engines = run.settings.engines;
   // Passes follow each other; two keep more than the others.
   const std::uint64_t gradient_pass =
-      IntegratedEdges::bytes(config, n_column, options.n_gradient_step(), run.n_thread, engines);
+      IntegratedEdges::bytes(config, n_column, options.n_step, run.n_thread, engines);
   const std::uint64_t exact_pass =
       EdgeAblation::bytes(config, n_column, n_exact) +
       CircuitForward::bytes(config, std::min(n_column, most_circuit_columns), run.n_thread);

@@ -8,7 +8,7 @@
 namespace headscope {
 
 struct PathsOptions {
-  std::uint64_t n_step = 5;
+  std::uint64_t n_step = 5;  ///< passes over which gradients are averaged, at least 1
   std::uint64_t n_exact = 50;
   std::string ablation = "mean";
   std::uint64_t n_pair = 32;  ///< 0: all
@@ -44,8 +44,6 @@ struct PathsOptions {
                         "number of pairs for a task of repeated random tokens, which is added to "
                         "the tasks of --tasks; 0: no such task"});
   }
-  /// Passes over which gradients are averaged.
-  std::uint64_t n_gradient_step() const { return std::max<std::uint64_t>(1, n_step); }
   /// Tokens of a task's sides, at most, for means by position.
   static constexpr Index most_position = 64;
   /// Positions at which a task's nodes are averaged apart: all of its sides, 1 if all tokens after

@@ -110,9 +110,8 @@ const VariableTable path_variables{
     {"circuit_edges_pruned", "task", "count",
      "edges left when the circuit of circuit_edges_90 is pruned on half of the pairs that "
      "--paths-pairs samples, drawn at random: parts of the circuit are dropped if an exact run "
-     "then "
-     "loses at most a hundredth of edge_margin and still keeps 0.9 of edge_margin; pruning ends "
-     "when none of ten random parts can be dropped; no value without circuit_edges_90",
+     "then loses at most a hundredth of edge_margin and still keeps 0.9 of edge_margin; pruning "
+     "ends when none of ten random parts can be dropped; no value without circuit_edges_90",
      circuit_discovery},
     {"faithfulness_pruned", "task", "1",
      "faithfulness of the pruned circuit (circuit_edges_pruned) on the other half of the sampled "
@@ -127,8 +126,7 @@ const VariableTable path_variables{
      "later layer, without removed heads. The interval has the spread of the same correlation with "
      "heads relabelled at random within layers. Where the interval contains "
      "composition_correlation_chance, the edges follow the weights no more than those of "
-     "relabelled "
-     "heads do",
+     "relabelled heads do",
      "Elhage et al. 2021; Hanna et al. 2024", "heads relabelled within layers"},
     {"composition_correlation_chance", "task kind", "1",
      "mean of the correlation over random permutations of the heads within each layer, applied to "
@@ -293,10 +291,9 @@ class PathsBuilder {
   }
   /// `1/5, 2/5, ... 5/5`.
   std::string steps_text() const {
-    const std::uint64_t n_step = options_.n_gradient_step();
-    const std::string of = "/" + std::to_string(n_step);
-    if (n_step == 1) return "1" + of;
-    return "1" + of + ", ... " + std::to_string(n_step) + of;
+    const std::string n_step = std::to_string(options_.n_step);
+    if (options_.n_step == 1) return "1/1";
+    return "1/" + n_step + ", ... " + n_step + "/" + n_step;
   }
 
   const std::vector<Task>& tasks_;

@@ -60,10 +60,4 @@ std::vector<Index> random_edges(const std::vector<Index>& edges, std::size_t tas
   return order;
 }
 
-std::vector<unsigned char> flags_of(std::span<const Index> edges, Index n_edge) {
-  std::vector<unsigned char> flags(n_edge, 0);
-  for (const Index edge : edges) flags[edge] = 1;
-  return flags;
-}
-
 }  // namespace headscope

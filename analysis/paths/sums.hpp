@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -71,8 +70,5 @@ std::vector<Index> by_size(std::vector<Index> edges, const std::vector<double>& 
 /// Edges in seeded random order.
 std::vector<Index> random_edges(const std::vector<Index>& edges, std::size_t task,
                                 std::uint64_t seed);
-
-/// The flags of some edges of n_edge.
-std::vector<unsigned char> flags_of(std::span<const Index> edges, Index n_edge);
 
 }  // namespace headscope

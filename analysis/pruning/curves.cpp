@@ -109,8 +109,8 @@ Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
                    (is_held_out ? " on odd-numbered documents exceeds " : " exceeds ") +
                    percent(1 + tolerance) + " of the baseline. " +
                    (is_held_out ? "Even-numbered documents" : "The same documents") +
-                   " make and choose the order, the better of two. The "
-                   "claim holds when the interval lies at or above " +
+                   " make and choose the order, the better of two. The claim holds when the "
+                   "interval lies at or above " +
                    percent(many) + " and fails when it lies below.";
   return claim;
 }

@@ -188,10 +188,9 @@ Figure importance_figure(const ResultsGroup& group, const std::vector<bool>& rem
           .caption =
               "Each point is a head. Up: the measured loss increase when the head is set to zero, "
               "with its 95 % interval where there is one. Across, left panel: the importance of "
-              "Michel et al., the "
-              "mean over documents of |sum of z.g|; it has no sign and predicts no increase. "
-              "Across, right panel: signed importance, the loss increase that the gradient "
-              "predicts; on the black line the prediction is exact. ρ: Spearman's rank "
+              "Michel et al., the mean over documents of |sum of z.g|; it has no sign and predicts "
+              "no increase. Across, right panel: signed importance, the loss increase that the "
+              "gradient predicts; on the black line the prediction is exact. ρ: Spearman's rank "
               "correlation. Up to six heads furthest out are named, where there is room.",
           .source = michel,
           .content = Chart{.panels = {absolute, prediction},

@@ -41,7 +41,10 @@ struct Regression {
   /// 0 if the documents do not differ in x.
   double slope() const { return variation_x() > 0 ? covariation() / variation_x() : 0; }
   /// NaN if the documents do not differ in x or in y.
-  double r2() const { return covariation() * covariation() / (variation_x() * variation_y()); }
+  double r2() const {
+    if (variation_x() == 0 || variation_y() == 0) return arma::datum::nan;
+    return covariation() * covariation() / (variation_x() * variation_y());
+  }
 
  private:
   static double above_rounding(double difference, double minuend) {

@@ -37,8 +37,7 @@ std::string matter_text(const ResultsGroup& group, const CostliestHead& costlies
   if (n_interval == 0) {
     return text + (costliest.is_any() ? " Without intervals this may be chance." : "");
   }
-  return text + " " + number_text(group.values("n_harmless")(0), 0) + " of " +
-         number_text(n_interval, 0) + " heads can each be pruned without measurable loss.";
+  return text + " " + harmless_heads_text(group) + " be pruned without measurable loss.";
 }
 
 std::string many_heads_line(const ResultsGroup& group) {
@@ -155,6 +154,15 @@ Description description(const Results& results) {
 }
 
 }  // namespace
+
+std::string harmless_heads_text(const ResultsGroup& group) {
+  const auto count = [&](const char* name) {
+    return static_cast<std::size_t>(group.values(name)(0));
+  };
+  const std::size_t n_head = count("n_interval");
+  return std::to_string(count("n_harmless")) + " of " + count_text(n_head, "head") +
+         (n_head == 1 ? " can" : " can each");
+}
 
 std::string halves_warning(const ResultsGroup& group) {
   if (!group.has("loss_by_half")) return "";

@@ -229,15 +229,13 @@ void add_direct_effects(const DocumentRows& rows, const ModelConfig& config,
 }
 
 std::string harmless_text(const ResultsGroup& group) {
-  const double n_interval = group.values("n_interval")(0);
-  if (n_interval == 0) {
+  if (group.values("n_interval")(0) == 0) {
     return "Without intervals the run cannot tell which heads can be set to zero without a loss "
            "increase; intervals take at least " +
            std::to_string(least_documents) + " documents and " + std::to_string(least_resamples) +
            " resamples.";
   }
-  return number_text(group.values("n_harmless")(0), 0) + " of " + number_text(n_interval, 0) +
-         " heads can each be set to zero without a measurable loss increase.";
+  return harmless_heads_text(group) + " be set to zero without a measurable loss increase.";
 }
 
 /// The loss over all documents, and over those whose heads were ablated if these are fewer.

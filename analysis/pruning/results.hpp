@@ -54,6 +54,10 @@ std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
 ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& config,
                              const AnalysisSettings& settings);
 
+/// `4 of 5 heads can each`: how many of the heads with an interval have no measurable loss
+/// increase.
+std::string harmless_heads_text(const ResultsGroup& group);
+
 /// Why halves of the corpus say little about one another: the losses of even- and odd-numbered
 /// documents lie apart; empty if they do not.
 std::string halves_warning(const ResultsGroup& group);

@@ -68,7 +68,8 @@ const VariableTable& pruning_variables() {
       {"first_order_r2", "layer head", "1",
        "squared correlation, over the ablated documents, between the loss increase by zero "
        "ablation and the increase that the gradient predicts; documents are weighted by their "
-       "number of predicted tokens; no value for fewer than three documents",
+       "number of predicted tokens; no value for fewer than three documents, nor where they do not "
+       "differ in one of the two",
        cochran_1977},
       {"loss_all_but_one", "layer head", "nats per token",
        "mean loss with every other head of the layer set to zero",
@@ -89,13 +90,11 @@ const VariableTable& pruning_variables() {
        "Molchanov et al. 2017; Michel et al. 2019"},
       {"first_order_correlation", "", "1",
        "Spearman's rank correlation over heads, removed ones left out, between signed importance "
-       "and the loss increase of "
-       "zero ablation",
+       "and the loss increase of zero ablation",
        michel_2019},
       {"importance_correlation", "variant", "1",
        "Spearman's rank correlation over heads, removed ones left out, between importance and the "
-       "loss increase of zero "
-       "ablation",
+       "loss increase of zero ablation",
        michel_2019},
       {"direct_effect", "layer head", "logits", direct_effect + "of the head's output", elhage_2021,
        "documents resampled"},
@@ -121,10 +120,9 @@ const VariableTable& pruning_variables() {
        "share of tokens predicted as most probable" + curve_orders, michel_2019},
       {"prunable_share", "tolerance", "1",
        "largest share of heads, removed ones left out, that can be set to zero while the loss "
-       "stays within (1 + tolerance) "
-       "times the loss of the whole model; interpolated between the steps of curve, by the share "
-       "of whole heads removed at each; uses the order, ablation or importance, that is better on "
-       "even-numbered documents",
+       "stays within (1 + tolerance) times the loss of the whole model; interpolated between the "
+       "steps of curve, by the share of whole heads removed at each; uses the order, ablation or "
+       "importance, that is better on even-numbered documents",
        headscope_definition, "documents resampled"},
   };
   return variables;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "headscope/random.hpp"
+#include "mean_z.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
 #include "scores/tokens.hpp"
@@ -223,10 +224,7 @@ bool ScoreMeans::wants_pattern(Index layer) const {
 }
 
 void ScoreMeans::observe_layer(const LayerView& view) {
-  Array& z = statistics_.sum(score_z_name(view.layer), {view.z.n_rows});
-  for (Index t = 1; t < view.n_token; ++t) {
-    for (Index i = 0; i < z.size(); ++i) z(i) += view.z(i, t);
-  }
+  add_z(view, statistics_.sum(score_z_name(view.layer), {view.z.n_rows}).values);
   if (collector_ != nullptr) collector_->observe_layer(view);
 }
 
@@ -273,10 +271,7 @@ ScoreData score_data(const Statistics& statistics, const Model& model,
 
 Vector score_mean_z(const Statistics& statistics, Index layer) {
   const double count = statistics.total(z_count_name)(0);
-  const Array z = statistics.total(score_z_name(layer));
-  Vector mean(z.size());
-  for (Index i = 0; i < z.size(); ++i) mean(i) = static_cast<float>(z.values[i] / count);
-  return mean;
+  return means_of(statistics.total(score_z_name(layer)).values, count);
 }
 
 }  // namespace headscope

@@ -153,15 +153,15 @@ class ScoreEffects::Losses : public PieceObserver {
         find_surprise(view.pattern.slice(head), query, attention.data() + l,
                       surprises_[i * n_head + head]);
       }
-      const std::optional<Index> of = effects_.controlled_[view.layer][head];
-      if (!of) continue;
-      const auto sink = static_cast<float>(view.pattern(0, query, *of));
+      const std::optional<Index> controlled = effects_.controlled_[view.layer][head];
+      if (!controlled) continue;
+      const auto sink = static_cast<float>(view.pattern(0, query, *controlled));
       const double beyond = std::max(1 - attention[l], 1e-12);
       const auto scale = static_cast<float>((1 - sink) / beyond);
-      const blas::ConstView of_values = projections.rows(config_.v_row(*of), d_head);
-      float* const to = replaced[score_control].colptr(query) + *of * d_head;
-      mix_values(of_values.cols(1, query), attention.data() + n_logit_lane + l, query, to);
-      for (Index d = 0; d < d_head; ++d) to[d] = scale * to[d] + sink * of_values.data[d];
+      const blas::ConstView values = projections.rows(config_.v_row(*controlled), d_head);
+      float* const to = replaced[score_control].colptr(query) + *controlled * d_head;
+      mix_values(values.cols(1, query), attention.data() + n_logit_lane + l, query, to);
+      for (Index d = 0; d < d_head; ++d) to[d] = scale * to[d] + sink * values.data[d];
     }
   }
 

@@ -157,12 +157,13 @@ void PieceMarks::add_syntax() {
   const std::uint16_t sibling = features_.place_of("sibling");
   std::map<Index, std::vector<Index>> dependents;  // of each head
   for (Index word = 0; word < piece_.words.size(); ++word) {
-    const Word& its = piece_.words[word];
-    if (!its.head || *its.head == word) continue;
-    const Index head = *its.head;
+    const Word& dependent = piece_.words[word];
+    if (!dependent.head || *dependent.head == word) continue;
+    const Index head = *dependent.head;
     const ArcDirection direction =
         word > head ? ArcDirection::dependent_to_head : ArcDirection::head_to_dependent;
-    const std::uint16_t feature = features_.place_of(syntax_feature_name(its.relation, direction));
+    const std::uint16_t feature =
+        features_.place_of(syntax_feature_name(dependent.relation, direction));
     if (feature != no_feature)
       pairs_[std::max(word, head)].push_back({std::min(word, head), feature});
     for (const Index earlier : dependents[head]) pairs_[word].push_back({earlier, sibling});

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "head_figures.hpp"
 #include "report_text.hpp"
@@ -25,11 +24,11 @@ Figure families_figure(const ResultsGroup& group) {
   const std::vector<double> explained =
       group.values("deviance_explained_beyond_sink").part(full).values;
   const std::vector<std::size_t> heads = largest_heads(explained);
-  const std::vector<std::string> families = spaced(group.labels("family"));
+  const std::vector<std::string>& families = group.labels("family");
   const Variable& gain = group.variable("family_gain");
   std::vector<Series> series;
   for (std::size_t family = 0; family < families.size(); ++family) {
-    series.push_back(Series::points(families[family], family));
+    series.push_back(Series::points(family_words(group, families[family]), family));
     for (std::size_t row = 0; row < heads.size(); ++row) {
       Estimate value = gain.estimate(family * explained.size() + heads[row]);
       series.back().add(static_cast<double>(row), value);
@@ -148,10 +147,8 @@ Figure effect_figure(const ResultsGroup& group) {
               "its mean. The points show the share of this effect that stays when the head's "
               "attention is replaced by a model of it, 1 - (L_A^ - L) / (L_mean - L), with 95 % "
               "intervals (documents resampled; shares below -1 are drawn at -1, those above 1.2 at "
-              "1.2). "
-              "Control: the next "
-              "head's model, with the head's own attention to the first token. Heads without a "
-              "measurable effect are left out.",
+              "1.2). Control: the next head's model, with the head's own attention to the first "
+              "token. Heads without a measurable effect are left out.",
           .source = headscope_definition,
           .content = std::move(chart)};
 }
@@ -181,7 +178,7 @@ Figure joint_figure(const ResultsGroup& group) {
               "Both lines replace the same heads, those with the cheapest model first. 95 % "
               "intervals where there are any (documents resampled), on " +
               count_text(static_cast<std::size_t>(group.scalar("joint_documents")), "document") +
-              " that were not used to choose the order.",
+              " not used to choose the order.",
           .source = "after Hayes, Li & Andreas 2026",
           .content = Chart{.panels = {std::move(panel)},
                            .x_title = "share of all heads replaced",
@@ -196,7 +193,7 @@ std::vector<Figure> score_figures(const Results& results) {
   const Array explained = group.values("deviance_explained_beyond_sink").part(full);
   if (!largest(explained.values)) return {};
   std::vector<Figure> figures{families_figure(group)};
-  if (group.dimension("family").place_of("word_class")) figures.push_back(plane_figure(group));
+  if (has_parts_of_speech(group)) figures.push_back(plane_figure(group));
   if (group.has("effect_explained") &&
       largest(group.values("effect_explained").part(full).values)) {
     figures.push_back(effect_figure(group));

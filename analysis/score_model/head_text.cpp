@@ -49,11 +49,6 @@ std::string words_of_feature(const std::string& name) {
   return "its dependent by " + name.substr(0, name.size() - std::string("_to_dependent").size());
 }
 
-/// `+4.2`, `-1.4`.
-std::string signed_text(double value) {
-  return (value < 0 ? "-" : "+") + number_text(std::abs(value), 2);
-}
-
 /// Families by which the head may attend, the largest gain first.
 std::vector<std::string> measurable_families(const ResultsGroup& group, std::size_t head,
                                              std::size_t n_head_total, Index d_model) {
@@ -65,7 +60,7 @@ std::vector<std::string> measurable_families(const ResultsGroup& group, std::siz
     const Estimate found_gain = gain.estimate(family * n_head_total + head);
     if (!(found_gain.low > least_family_gain)) continue;
     if (names[family] == "lexical" && divergence < least_lexical_divergence(d_model)) continue;
-    found.emplace_back(found_gain.value, family_words(names[family]));
+    found.emplace_back(found_gain.value, family_words(group, names[family]));
   }
   std::ranges::stable_sort(found, std::ranges::greater(),
                            [](const auto& found_gain) { return found_gain.first; });
@@ -90,8 +85,9 @@ std::string largest_terms(const ResultsGroup& group, std::size_t head, std::size
   order.resize(std::min(order.size(), most_terms));
   std::vector<std::string> terms;
   for (const std::size_t f : order) {
-    terms.push_back(signed_text(coefficient.values[f * n_head_total + head]) +
-                    (terms.empty() ? " logits" : "") + " to " + words_of_feature(names[f]));
+    const std::string logits = number_text(coefficient.values[f * n_head_total + head], 2);
+    terms.push_back(signed_text(logits) + (terms.empty() ? " logits" : "") + " to " +
+                    words_of_feature(names[f]));
   }
   return joined(terms, ", ");
 }
@@ -114,8 +110,10 @@ std::string effect_part(const ResultsGroup& group, std::size_t head, std::size_t
          ")";
 }
 
-std::string attended_part(const std::vector<std::string>& families, bool by_several) {
+std::string attended_part(const std::vector<std::string>& families, bool by_several,
+                          bool has_interval) {
   if (!families.empty()) return "Attends by " + enumeration(families);
+  if (!has_interval) return "Without intervals the run cannot tell what the head attends by";
   if (!by_several) return "Attends by no measurable family of features";
   return "Attends by several families of features: without any one of them its model still "
          "explains more than half as much";
@@ -135,9 +133,18 @@ std::string explained_part(const ResultsGroup& group, std::size_t head, std::siz
 
 }  // namespace
 
-std::string family_words(const std::string& family) {
+bool has_parts_of_speech(const ResultsGroup& group) {
+  return std::ranges::any_of(group.labels("feature"), [](const std::string& feature) {
+    return feature.starts_with("upos_");
+  });
+}
+
+std::string family_words(const ResultsGroup& group, const std::string& family) {
   if (family == "lexical") return "the two tokens alone";
-  return family == "user" ? "your features" : spaced(family);
+  if (family == "user") return "your features";
+  if (family != "word_class" || has_parts_of_speech(group)) return spaced(family);
+  return group.dimension("feature").place_of("capital") ? "capitals and frequency"
+                                                        : "token frequency";
 }
 
 void add_head_texts(Index d_model, ResultsGroup& group) {
@@ -150,12 +157,13 @@ void add_head_texts(Index d_model, ResultsGroup& group) {
     const std::vector<std::string> families =
         measurable_families(group, head, explained.size(), d_model);
     const bool by_several = attends_by_several_families(group, head);
-    texts[head] = attended_part(families, by_several) + ". The largest terms of its model: " +
-                  largest_terms(group, head, explained.size()) + ". All features explain " +
-                  percent(explained[head]) +
-                  " of its attention beyond the first token on held-out text" +
-                  (by_several ? explained_part(group, head, explained.size()) : "") +
-                  effect_part(group, head, explained.size()) + ".";
+    texts[head] =
+        attended_part(families, by_several, has_gain_interval(group, head)) +
+        ". The largest terms of its model: " + largest_terms(group, head, explained.size()) +
+        ". All features explain " + percent(explained[head]) +
+        " of its attention beyond the first token on held-out text" +
+        (by_several ? explained_part(group, head, explained.size()) : "") +
+        effect_part(group, head, explained.size()) + ".";
   }
   group.add(score_variables()["attends_text"], std::move(texts));
 }

@@ -31,12 +31,12 @@ class LogitQueries {
 
   LogitQuery of(std::size_t query) const {
     const FitSample& sample = *problem_->sample;
-    const FitSample::Query& its = sample.queries[query];
-    return {sample.begin.data() + its.first_pair,
+    const FitSample::Query& place = sample.queries[query];
+    return {sample.begin.data() + place.first_pair,
             sample.marks.data(),
-            sample.numeric.data() + its.first_pair * n_numeric_feature,
-            problem_->lexical + its.first_pair * n_logit_lane,
-            its.query,
+            sample.numeric.data() + place.first_pair * n_numeric_feature,
+            problem_->lexical + place.first_pair * n_logit_lane,
+            place.query,
             numeric_places_.data(),
             lexical_place_};
   }
@@ -345,12 +345,12 @@ std::vector<arma::mat> curvature_at(const LogitProblem& problem, const LaneValue
 
 void add_attended(const FitSample& sample, const FeatureList& features, std::size_t query,
                   const float* lexical, const float* attention, double* sums) {
-  const FitSample::Query& its = sample.queries[query];
+  const FitSample::Query& place = sample.queries[query];
   std::array<double, n_numeric_feature> of_numeric{};
   double of_lexical = 0;
   sums[0] += static_cast<double>(attention[0]);
-  for (std::size_t i = 0; i < its.query; ++i) {
-    const std::size_t pair = its.first_pair + i;
+  for (std::size_t i = 0; i < place.query; ++i) {
+    const std::size_t pair = place.first_pair + i;
     const double weight = attention[i + 1];
     of_lexical += weight * static_cast<double>(lexical[i]);
     for (std::size_t n = 0; n < n_numeric_feature; ++n) {

@@ -29,10 +29,11 @@ std::size_t n_by_several_families(const Results& results) {
 }
 
 /// How many heads attend by each family: `position 20, word class 8`, most first.
-/// @param families  of heads: places among the meanings.
+/// @param families  of heads: places among the meanings of attends_by.
 /// @param n_several  heads of no single family that attend by several.
-std::string family_counts(const std::vector<double>& families,
-                          const std::vector<std::string>& meanings, std::size_t n_several) {
+std::string family_counts(const ResultsGroup& group, const std::vector<double>& families,
+                          std::size_t n_several) {
+  const std::vector<std::string>& meanings = group.variable("attends_by").flag_meanings;
   std::map<std::size_t, std::size_t> counts;
   for (const double family : families) ++counts[static_cast<std::size_t>(family)];
   const std::size_t n_none = counts[0] - n_several;
@@ -44,7 +45,7 @@ std::string family_counts(const std::vector<double>& families,
   const auto add = [&](const std::string& words, std::size_t n_head) {
     if (n_head > 0) texts.push_back(words + " " + std::to_string(n_head));
   };
-  for (const auto& [family, n_head] : order) add(family_words(meanings[family]), n_head);
+  for (const auto& [family, n_head] : order) add(family_words(group, meanings[family]), n_head);
   add("several families", n_several);
   add("no measurable family", n_none);
   return joined(texts, ", ");
@@ -52,12 +53,18 @@ std::string family_counts(const std::vector<double>& families,
 
 /// Removed heads are left out.
 std::string counts_sentence(const Results& results) {
-  const Variable& attends_by = results.group("score_model").variable("attends_by");
-  const std::vector<double> families =
-      finite_values(without_removed_heads(results, attends_by.values).values);
-  return "What " + count_text(families.size(), "head") +
-         (families.size() == 1 ? " attends by: " : " attend by: ") +
-         family_counts(families, attends_by.flag_meanings, n_by_several_families(results)) + ".";
+  const ResultsGroup& group = results.group("score_model");
+  const std::vector<double> attends_by =
+      without_removed_heads(results, group.values("attends_by")).values;
+  const std::vector<double> families = finite_values(attends_by);
+  const std::string heads = count_text(families.size(), "head") +
+                            (families.size() == 1 ? " attends by: " : " attend by: ");
+  const bool has_interval = !numbers_where(attends_by.size(), [&](std::size_t head_index) {
+                               return has_gain_interval(group, head_index);
+                             }).empty();
+  if (!has_interval)
+    return "The run cannot tell what " + heads + "no family's gain has an interval.";
+  return "What " + heads + family_counts(group, families, n_by_several_families(results)) + ".";
 }
 
 std::string families_line(const Results& results) {
@@ -94,8 +101,7 @@ std::string idle_features_line(const ResultsGroup& group) {
   });
   if (idle.empty()) return "";
   return "Hold at no sampled query of the even-numbered documents, to which models are fitted, so "
-         "that "
-         "their coefficients are 0: " +
+         "that their coefficients are 0: " +
          joined(idle, ", ", [&](std::size_t feature) { return features[feature]; }) + ".";
 }
 
@@ -186,8 +192,7 @@ std::string joint_line(const Results& results) {
            loss("mean", all) + ".";
   }
   return with_none +
-         " When models replace the attention of half of the heads, cheapest first, the loss "
-         "is " +
+         " When models replace the attention of half of the heads, cheapest first, the loss is " +
          loss("score_model", half) + "; of all heads, " + loss("score_model", all) +
          ". When the mean outputs replace the outputs of the same heads, the loss is " +
          loss("mean", half) + " and " + loss("mean", all) + ".";
@@ -223,7 +228,8 @@ Presentation score_presentation() {
           .scores = {{"What it attends by", {"deviance_explained_beyond_sink", "family_gain"}}},
           .summaries = {{"attends_text", "Where its model does not expect it", "surprise_text",
                          "surprise_marks"}},
-          .auxiliary = {"coefficient_se", "effect_explained_control"},
+          .auxiliary = {"coefficient_se", "effect_explained_control", "surprise_document",
+                        "surprise_query", "surprise_key", "surprise_marks"},
           .variables = &score_variables()};
 }
 

@@ -141,6 +141,15 @@ bool attends_by_several_families(const ResultsGroup& group, std::size_t head_ind
   return true;
 }
 
+bool has_gain_interval(const ResultsGroup& group, std::size_t head_index) {
+  const Variable& gain = group.variable("family_gain");
+  const std::size_t n_head_total = group.values("attends_by").size();
+  for (std::size_t i = head_index; i < gain.values.size(); i += n_head_total) {
+    if (gain.estimate(i).has_interval()) return true;
+  }
+  return false;
+}
+
 ResultsGroup score_results(const ScoreData& data, const ScoreFits& fits, Index d_model,
                            const AnalysisSettings& settings) {
   ResultsGroup group;

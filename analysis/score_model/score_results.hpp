@@ -39,8 +39,15 @@ void add_joint_losses(const Statistics& statistics, const AnalysisSettings& sett
 /// Adds where each head's attention is furthest from its model; nothing if no document was run.
 void add_surprises(const Statistics& statistics, ResultsGroup& group);
 
-/// A family's name in a sentence: `word class`, `the two tokens alone`.
-std::string family_words(const std::string& family);
+/// Whether any gain of a family of the head has an interval.
+bool has_gain_interval(const ResultsGroup& group, std::size_t head_index);
+
+/// Whether the features tell parts of speech apart; only annotated corpora have them.
+bool has_parts_of_speech(const ResultsGroup& group);
+
+/// A family's name in a sentence: `word class`, `the two tokens alone`. Without parts of speech
+/// `word_class` is `capitals and frequency`, or `token frequency` for a corpus of token ids.
+std::string family_words(const ResultsGroup& group, const std::string& family);
 
 /// Adds what each head attends by, in words, from the group's other variables.
 void add_head_texts(Index d_model, ResultsGroup& group);

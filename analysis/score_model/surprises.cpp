@@ -1,7 +1,6 @@
 #include <algorithm>
 
-#include "base/label_text.hpp"
-#include "base/utf8.hpp"
+#include "excerpt.hpp"
 #include "score_model/effects.hpp"
 #include "score_model/score_results.hpp"
 
@@ -33,50 +32,12 @@ std::vector<FoundSurprise> surprises_of(const Statistics& statistics,
   return found;
 }
 
-/// Some tokens of a document in one line; where one of them begins and ends, in characters.
-struct SurpriseText {
-  SurpriseText(const std::vector<std::string>& tokens, Index query, Index key) {
-    first = query > shown_before ? query - shown_before : 1;
-    if (key >= 1 && key + furthest_key_shown >= query) first = std::min(first, key);
-    Index end = std::min<Index>(tokens.size(), query + shown_after + 1);
-    const auto splits_character = [&](Index token) {
-      return token < tokens.size() && !tokens[token].empty() &&
-             utf8::is_continuation(tokens[token].front());
-    };
-    while (first > 1 && splits_character(first)) --first;
-    while (splits_character(end)) ++end;
-    std::string bytes;
-    std::vector<std::size_t> borders{0};
-    for (Index token = first; token < end; ++token) {
-      bytes += tokens[token];
-      borders.push_back(bytes.size());
-    }
-    const std::size_t blank = bytes.starts_with(" ") ? 1 : 0;
-    text = one_line(std::string_view(bytes).substr(blank));
-    // Of a character that several tokens share, all of them have the whole.
-    const auto characters_before = [&](std::size_t border) {
-      const std::string_view before = std::string_view(bytes).substr(0, border);
-      return static_cast<double>(character_count(one_line(before.substr(std::min(blank, border)))));
-    };
-    for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
-      std::size_t start = borders[i], stop = borders[i + 1];
-      while (start > 0 && start < bytes.size() && utf8::is_continuation(bytes[start])) --start;
-      while (stop < bytes.size() && utf8::is_continuation(bytes[stop])) ++stop;
-      const bool begins_blank = bytes[start] == ' ';
-      starts.push_back(characters_before(start + (begins_blank ? 1 : 0)));
-      ends.push_back(characters_before(stop));
-    }
-  }
-  double start(Index token) const { return at(starts, token); }
-  double end(Index token) const { return at(ends, token); }
-  double at(const std::vector<double>& places, Index token) const {
-    return token < first || token >= first + places.size() ? -1 : places[token - first];
-  }
-
-  std::string text;
-  Index first = 0;
-  std::vector<double> starts, ends;
-};
+/// Some tokens around a query, from the key on if it is not too far back.
+Excerpt surprise_excerpt(const std::vector<std::string>& tokens, Index query, Index key) {
+  Index first = query > shown_before ? query - shown_before : 1;
+  if (key >= 1 && key + furthest_key_shown >= query) first = std::min(first, key);
+  return {tokens, first, std::min<Index>(tokens.size(), query + shown_after + 1)};
+}
 
 /// One of a head's queries as the results have it.
 struct SurpriseRow {
@@ -103,14 +64,14 @@ void add_surprises(const Statistics& statistics, ResultsGroup& group) {
         const ScoreSurprise& place = found[i].place;
         const auto of_query = static_cast<Index>(place.query),
                    of_key = static_cast<Index>(place.key);
-        const SurpriseText shown(statistics.texts(score_text_name, found[i].document), of_query,
-                                 of_key);
+        const Excerpt shown = surprise_excerpt(statistics.texts(score_text_name, found[i].document),
+                                               of_query, of_key);
         rows[(layer * n_head + head) * most_surprises + i] = {
             static_cast<double>(found[i].document),
             place.query,
             place.key,
             place.divergence,
-            shown.text,
+            shown.text(),
             {shown.start(of_query), shown.end(of_query), shown.start(of_key), shown.end(of_key)}};
       }
     }

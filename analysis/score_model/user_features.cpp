@@ -141,20 +141,20 @@ class FeatureLine {
   std::size_t number_;
 };
 
-bool holds_of(const TokenCondition& condition, const Piece& piece, Index token, Index word) {
+bool holds_of(const TokenCondition& condition, const Piece& piece, Index token, Index place) {
   if (!condition.token.empty() &&
       (piece.token_text.empty() || piece.token_text[token] != condition.token)) {
     return false;
   }
   const bool of_word = condition.form || !condition.upos.empty() || !condition.relation.empty();
   if (!of_word) return true;
-  if (word == no_position) return false;
-  const Word& its = piece.words[word];
-  if (!condition.upos.empty() && its.upos != condition.upos) return false;
-  if (!condition.relation.empty() && its.relation != condition.relation) return false;
+  if (place == no_position) return false;
+  const Word& word = piece.words[place];
+  if (!condition.upos.empty() && word.upos != condition.upos) return false;
+  if (!condition.relation.empty() && word.relation != condition.relation) return false;
   if (!condition.form) return true;
-  if (utf8::valid_prefix(its.form) < its.form.size()) return false;
-  return UnicodePattern::Search(*condition.form, its.form).next(0).has_value();
+  if (utf8::valid_prefix(word.form) < word.form.size()) return false;
+  return UnicodePattern::Search(*condition.form, word.form).next(0).has_value();
 }
 
 }  // namespace

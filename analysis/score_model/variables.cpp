@@ -40,8 +40,8 @@ const VariableTable& score_variables() {
        "White 1982, sandwich estimate"},
       {"coefficient_pull", "feature layer head", "nats",
        "coefficient * (mean of the feature under the head's attention - its mean under uniform "
-       "attention), even-numbered documents. The sum over features is "
-       "KL(model|uniform) + KL(uniform|model), up to the penalty of the fit"},
+       "attention), even-numbered documents. The sum over features is KL(model|uniform) + "
+       "KL(uniform|model), up to the penalty of the fit"},
       {"deviance_explained", "step layer head", "1",
        "1 - sum KL(A|A^) / sum KL(A|uniform) over sampled queries of odd-numbered documents; A is "
        "the head's attention, A^ the model with the features of the step, fitted on even-numbered "
@@ -57,7 +57,9 @@ const VariableTable& score_variables() {
        "uniform; sampled queries of odd-numbered documents"},
       {"family_gain", "family layer head", "1",
        "deviance_explained_beyond_sink of the model with all features minus "
-       "deviance_explained_beyond_sink of a model fitted without this family of features",
+       "deviance_explained_beyond_sink of a model fitted without this family of features; "
+       "where the corpus names no parts of speech, word_class is capital and log_frequency (for "
+       "token ids log_frequency alone)",
        headscope_definition, documents},
       Declaration::flag(
           "attends_by", "layer head", attends_by_meanings(),
@@ -65,8 +67,8 @@ const VariableTable& score_variables() {
           "lies above " +
               gain +
               "; none if there is no such family, as where several families say the same. lexical "
-              "only where divergence_beyond_sink is at "
-              "least (0.02^2 d_model)^2 nats, twice that of an untrained model"),
+              "only where divergence_beyond_sink is at least (0.02^2 d_model)^2 nats, twice that "
+              "of an untrained model"),
       Declaration::count("fitted_queries", "",
                          "Queries that models are fitted to, from even-numbered documents"),
       Declaration::count("judged_queries", "",
@@ -96,11 +98,10 @@ const VariableTable& score_variables() {
       Declaration::count("effect_documents", "", "Documents of effect_explained"),
       {"joint_loss", "replacement share", "nats",
        "Loss per predicted token with this share of all heads (rounded down; removed heads left "
-       "out) replaced at once: "
-       "either attention from the third token on by its model with all features, or the output by "
-       "its mean over tokens. Heads come in ascending order of the loss increase when only that "
-       "head's attention is replaced by its model, on the documents of effect_explained; the loss "
-       "is measured on joint_documents other odd-numbered documents",
+       "out) replaced at once: either attention from the third token on by its model with all "
+       "features, or the output by its mean over tokens. Heads come in ascending order of the loss "
+       "increase when only that head's attention is replaced by its model, on the documents of "
+       "effect_explained; the loss is measured on joint_documents other odd-numbered documents",
        "Hayes, Li & Andreas 2026 (heads replaced by programs)", documents},
       Declaration::count("joint_documents", "",
                          "Documents of joint_loss; none of them is used for effect_explained"),
@@ -116,8 +117,7 @@ const VariableTable& score_variables() {
           "surprise_document", "layer head example",
           "Document where the head's attention is furthest from its model with all features, among "
           "the documents of effect_explained (the first piece of those that are cut), one query "
-          "per "
-          "document, where surprise_divergence is at least " +
+          "per document, where surprise_divergence is at least " +
               uniform + " nats; -1 if there is none"),
       Declaration::integer("surprise_query", "layer head example",
                            "Position of that query; -1 if there is none"),

@@ -149,10 +149,15 @@ WeightedSums::WeightedSums(const Statistics& statistics, std::size_t n_bootstrap
 WeightedSums::WeightedSums(const Statistics& statistics, Bootstrap bootstrap)
     : WeightedSums(statistics, bootstrap, weights_of(bootstrap)) {}
 
-void WeightedSums::total(const std::string& name, Half half, arma::mat& totals) const {
+void WeightedSums::weigh(const std::string& name, const arma::mat& weights,
+                         arma::mat& totals) const {
   Array sums = statistics_.total(name);
   const arma::mat by_block(sums.values.data(), sums.size() / n_block, n_block, false, true);
-  totals = by_block * weights(half);
+  totals = by_block * weights;
+}
+
+void WeightedSums::total(const std::string& name, Half half, arma::mat& totals) const {
+  weigh(name, weights(half), totals);
 }
 
 arma::mat WeightedSums::total(const std::string& name, Half half) const {
@@ -162,9 +167,9 @@ arma::mat WeightedSums::total(const std::string& name, Half half) const {
 }
 
 arma::vec WeightedSums::observed(const std::string& name, Half half) const {
-  Array sums = statistics_.total(name);
-  const arma::mat by_block(sums.values.data(), sums.size() / n_block, n_block, false, true);
-  return by_block * weights(half).col(0);
+  arma::vec totals;
+  weigh(name, weights(half).col(0), totals);
+  return totals;
 }
 
 arma::mat WeightedSums::ratio(const std::string& name, Half half) const {

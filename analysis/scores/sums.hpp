@@ -115,6 +115,8 @@ class WeightedSums {
   WeightedSums(const Statistics& statistics, Bootstrap bootstrap, arma::mat weights);
 
   const arma::mat& weights(Half half) const { return weights_[static_cast<std::size_t>(half)]; }
+  /// Sets `totals` to the sums of `name` over blocks. @param weights  n_block x weighting.
+  void weigh(const std::string& name, const arma::mat& weights, arma::mat& totals) const;
 
   const Statistics& statistics_;
   Bootstrap bootstrap_;

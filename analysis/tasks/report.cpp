@@ -83,9 +83,9 @@ std::vector<std::string> task_lines(const ResultsGroup& group) {
 }
 
 std::string with_interval(const Estimate& margin) {
-  const std::string value = number_text(margin.value, 2);
+  const std::string value = nats_text(margin.value);
   if (!margin.has_interval()) return value;
-  return value + " [" + number_text(margin.low, 2) + ", " + number_text(margin.high, 2) + "]";
+  return value + " [" + nats_text(margin.low) + ", " + nats_text(margin.high) + "]";
 }
 
 TaskTable task_table(const ResultsGroup& group) {

@@ -12,7 +12,6 @@ namespace headscope {
 extern const VariableTable task_variables;
 
 inline constexpr std::size_t n_task_ablation = 2;  ///< zero, mean
-inline constexpr int backup_pass = 2;
 /// Heads of a task whose backup heads are looked for, at most: those with the most self-repair.
 inline constexpr std::size_t most_repaired = 10;
 

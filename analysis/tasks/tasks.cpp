@@ -15,6 +15,8 @@ const std::vector<TasksPass>& tasks_passes() {
   return passes;
 }
 
+constexpr int backup_pass = 2;  ///< place of backup_heads_pass
+
 const AnalysisInfo tasks_info{
     .name = "tasks",
     .title = "What tasks need which heads",

@@ -192,7 +192,7 @@ struct DrawnFigure {
 };
 
 /// Writes `{name}.gp`, `{name}.dat` and one picture per format, by running gnuplot (found on PATH)
-/// without a shell.
+/// without a shell. PNG and PDF have U+25A1 for characters that no font on this machine has.
 /// @param formats  of "svg", "png", "pdf".
 /// @throws Error   if gnuplot is missing or fails, with its first line of output.
 DrawnFigure write_figure(Figure figure, const std::string& directory,

@@ -61,7 +61,7 @@ struct LoadOptions {
 
 /// The model file in a folder: `model.safetensors`, else `model.safetensors.index.json`, else
 /// `tf_model.h5`, else one that load_model refuses: `pytorch_model.bin`, its index, or a lone file
-/// of another program (`.gguf`). None in other folders.
+/// of another program (`.gguf`) in a folder without an adapter. None in other folders.
 std::optional<std::string> model_file_in(const std::string& folder);
 
 /// Reads a model from any recognised file: Keras `tf_model.h5`, flat HDF5, safetensors in one file

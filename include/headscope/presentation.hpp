@@ -147,8 +147,9 @@ struct Presentation {
   std::vector<Measure> measures = {};
   TypeReasons reasons = {};
   std::vector<HeadSummary> summaries = {};
-  /// Variables by head that are no scores but what scores are judged by: nulls, controls, p-values
-  /// and errors. The menu of scores, the search and comparisons' sentences leave them out.
+  /// Variables by head that are no scores: what scores are judged by (nulls, controls, p-values and
+  /// errors) and places in texts. The menu of scores, the search and comparisons' sentences leave
+  /// them out.
   std::set<std::string> auxiliary = {};
   const VariableTable* variables = nullptr;  ///< of the group; null: not declared
 };

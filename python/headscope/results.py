@@ -253,8 +253,8 @@ def head_view(run: Run, names: list[str], document: int = 0, tokens: slice = sli
                       linewidth=2.5 * weight[query, key], solid_capstyle="round")
         axis.plot([], [], color=COLOURS[number % len(COLOURS)], linewidth=2.5, label=name)
     for row, token in enumerate(text):
-        axis.text(-0.02, row, token, ha="right", va="center", fontsize=8)
-        axis.text(1.02, row, token, ha="left", va="center", fontsize=8)
+        axis.text(-0.02, row, token, ha="right", va="center", fontsize=8, parse_math=False)
+        axis.text(1.02, row, token, ha="left", va="center", fontsize=8, parse_math=False)
     axis.set(xlim=(-0.35, 1.35), ylim=(len(text), -1.5))
     axis.axis("off")
     axis.text(-0.02, -1, "from", ha="right", color="0.4", fontsize=8)

@@ -27,8 +27,12 @@ std::string decimals(double value, int count) {
 
 std::string percent(double share) {
   const double size = std::abs(share);
-  return (share < 0 ? "−" : "") +
-         (size < 10 ? number_text(100 * size, size < 0.1 ? 2 : 3) : decimals(100 * size, 0)) + " %";
+  return (size < 10 ? number_text(100 * share, size < 0.1 ? 2 : 3) : decimals(100 * share, 0)) +
+         " %";
+}
+
+std::string signed_text(const std::string& number) {
+  return (number.starts_with('-') ? "" : "+") + number;
 }
 
 std::string grouped(std::uint64_t count) {

@@ -20,6 +20,9 @@ std::string decimals(double value, int count);
 /// `8.3 %` for the share 0.083: two significant digits below 10 %, else three.
 std::string percent(double share);
 
+/// A written number with its sign: `+4.2`, `-1.4`.
+std::string signed_text(const std::string& number);
+
 /// `124,439,808`
 std::string grouped(std::uint64_t count);
 

@@ -26,6 +26,12 @@ std::string replaced(std::string_view text, Replace replace) {
   return result;
 }
 
+// Where the character begins that has the byte at `place`.
+std::size_t character_at(std::string_view text, std::size_t place) {
+  while (place > 0 && utf8::is_continuation(text[place])) --place;
+  return place;
+}
+
 bool is_ascii_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   return first < 0x20 || first == 0x7F;
@@ -128,13 +134,19 @@ std::string one_line(std::string_view text) {
 
 std::string shortened(std::string_view text, std::size_t most) {
   if (text.size() <= most) return std::string(text);
-  const auto at_character = [&](std::size_t place) {
-    while (place > 0 && utf8::is_continuation(text[place])) --place;
-    return place;
-  };
-  const std::size_t end = at_character(most / 2), begin = at_character(text.size() - most / 2);
-  return std::string(text.substr(0, end)) + " [... " + std::to_string(begin - end) +
-         " bytes ...] " + std::string(text.substr(begin));
+  const std::size_t end = character_at(text, most / 2),
+                    begin = character_at(text, text.size() - most / 2);
+  const std::string mark = " [... " + std::to_string(begin - end) + " bytes ...] ";
+  if (mark.size() >= begin - end) return std::string(text);
+  return std::string(text.substr(0, end)) + mark + std::string(text.substr(begin));
+}
+
+std::string cut_at_word(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  const std::size_t blank = text.rfind(' ', most);
+  const std::size_t end = blank == text.npos ? text.npos : text.find_last_not_of(' ', blank);
+  if (end == text.npos) return std::string(text.substr(0, character_at(text, most))) + "…";
+  return std::string(text.substr(0, end + 1)) + " …";
 }
 
 std::string escaped_utf8(std::string_view text) {

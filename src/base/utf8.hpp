@@ -14,8 +14,12 @@ std::string valid_utf8(std::string_view text);
 std::string one_line(std::string_view text);
 
 /// The text with its middle left out, and the number of bytes left out in its place, if it has more
-/// than `most` bytes.
+/// than `most` bytes and becomes shorter so.
 std::string shortened(std::string_view text, std::size_t most);
+
+/// The words in the first `most` bytes of a text on one line, and `…` if it has more:
+/// `One day Tom went to the …`. A text without a blank in them is cut within a word.
+std::string cut_at_word(std::string_view text, std::size_t most);
 
 /// The text as valid UTF-8, with invalid bytes and ASCII control characters written as `\xNN`.
 std::string escaped_utf8(std::string_view text);

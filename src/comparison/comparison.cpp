@@ -12,6 +12,7 @@
 #include "comparison/head_comparison.hpp"
 #include "comparison/stacked_variable.hpp"
 #include "headscope/error.hpp"
+#include "headscope/provenance.hpp"
 #include "report/head_variables.hpp"
 
 namespace headscope {
@@ -134,12 +135,6 @@ bool have_one_shape(const std::vector<ComparedRun>& runs, std::vector<std::strin
   return same;
 }
 
-/// What the run's documents begin with, without the reason in brackets.
-std::string first_token_of(const ComparedRun& run) {
-  const std::string text = run.results.text("first_token");
-  return text.substr(0, text.rfind(" ("));
-}
-
 /// An option as it was typed; empty if it was left out.
 std::string typed(const ComparedRun& run, const std::string& option) {
   const auto found = run.settings.find(option);
@@ -208,7 +203,7 @@ void check_origins(const std::vector<ComparedRun>& runs, std::vector<std::string
                       first.label + " on " + number_text(n_first, 0));
     }
     note_other("was run with context", run.results.text("context"), first.results.text("context"));
-    note_other("begins documents with", first_token_of(run), first_token_of(first));
+    note_other("begins documents with", first_token_of(run.results), first_token_of(first.results));
     note_other("was run with precision", run.results.text("precision"),
                first.results.text("precision"));
     const auto both_differ = [&](const char* attribute) {
@@ -242,7 +237,9 @@ void check_labels(const std::vector<ComparedRun>& runs) {
 }
 
 std::string group_list(const ComparedRun& run) {
-  const auto holds_any = [](const ResultsGroup& group) { return !group.variables.empty(); };
+  const auto holds_any = [](const ResultsGroup& group) {
+    return !std::ranges::all_of(group.variables, counts_sample);
+  };
   const std::string list =
       joined(run.results.groups | std::views::filter(holds_any), ", ", &ResultsGroup::name);
   return list.empty() ? "nothing to compare" : list;
@@ -261,7 +258,8 @@ ComparedRun read_compared_run(const std::string& path,
   check_dimensions(run.results, path, presentations);
   for (ResultsGroup& group : run.results.groups) {
     std::erase_if(group.variables, [&](const Variable& variable) {
-      return !is_by_head(variable) && !is_measured(presentations, group, variable);
+      return !is_by_head(variable) && !is_measured(presentations, group, variable) &&
+             !counts_sample(variable);
     });
   }
   return run;

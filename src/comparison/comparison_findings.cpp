@@ -17,6 +17,9 @@ namespace headscope {
 namespace {
 
 constexpr std::size_t most_named = 4;
+/// Of fewer heads, chance alone makes the order agree or disagree.
+constexpr std::size_t least_ordered_heads = 5;
+constexpr double same_order = 1 - 1e-9;
 
 /// Something said of the runs, and what it is ranked by.
 struct Ranked {
@@ -171,6 +174,16 @@ std::string changed_line(const ResultsGroup& group, const std::set<std::string>&
   return joined(sentences, " ");
 }
 
+/// Heads that have a value in both the first run and this one.
+std::size_t n_with_values(const Variable& variable, const ComparedSlice& slice, std::size_t run) {
+  const auto has_value = [&](std::size_t at) { return !std::isnan(variable.values.values[at]); };
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < slice.at[run].size(); ++i) {
+    if (has_value(slice.at[0][i]) && has_value(slice.at[run][i])) ++n;
+  }
+  return n;
+}
+
 /// @param auxiliary  as is_score.
 std::string order_line(const ResultsGroup& group, const std::set<std::string>& auxiliary) {
   std::vector<Ranked> found;
@@ -178,19 +191,28 @@ std::string order_line(const ResultsGroup& group, const std::set<std::string>& a
   for (const Variable& variable : group.variables) {
     const Variable* const correlation = group.find(variable.name + "_rank_correlation");
     if (correlation == nullptr || !is_score(variable, auxiliary)) continue;
-    for (const ComparedSlice& slice : compared_slices(group, *correlation)) {
+    const std::vector<ComparedSlice> of_heads = compared_slices(group, variable),
+                                     correlations = compared_slices(group, *correlation);
+    if (of_heads.size() != correlations.size()) continue;
+    for (std::size_t i = 0; i < correlations.size(); ++i) {
+      const ComparedSlice& slice = correlations[i];
       for (std::size_t run = 1; run < runs.size(); ++run) {
         const double value = correlation->values.values[slice.at[run][0]];
-        if (std::isnan(value)) continue;
+        if (std::isnan(value) || n_with_values(variable, of_heads[i], run) < least_ordered_heads) {
+          continue;
+        }
         found.push_back({value, in_words(variable.name, slice.label) + " (" +
                                     number_text(value, 2) + " in " + runs[run] + ")"});
       }
     }
   }
   if (found.empty()) return "";
+  const std::string least = std::to_string(least_ordered_heads) + " heads or more";
+  std::erase_if(found, [](const Ranked& score) { return score.value > same_order; });
+  if (found.empty()) return "Every score of " + least + " orders the heads as in " + runs[0] + ".";
   std::ranges::stable_sort(found, {}, &Ranked::value);
   return "Scores whose order of heads agrees least with that in " + runs[0] +
-         ", by Spearman's rho: " +
+         ", by Spearman's rho over " + least + ": " +
          joined(found | std::views::take(most_named), "; ", &Ranked::text) + ".";
 }
 

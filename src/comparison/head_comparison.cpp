@@ -159,7 +159,7 @@ void add_type_transition(const Variable& primary, ResultsGroup& group) {
 /// Whether both groups count as many documents and pairs: an option may take a part of them.
 bool has_equal_samples(const ResultsGroup& first, const ResultsGroup& later) {
   return std::ranges::all_of(first.variables, [&](const Variable& count) {
-    if (!count.name.starts_with("n_document") && !count.name.starts_with("n_pair")) return true;
+    if (!counts_sample(count)) return true;
     const Variable* const found = later.find(count.name);
     return found != nullptr && found->values.values == count.values.values;
   });
@@ -189,6 +189,10 @@ void add_removed(const RemovedHeads& removed, ResultsGroup& group) {
 }
 
 }  // namespace
+
+bool counts_sample(const Variable& variable) {
+  return variable.name.starts_with("n_document") || variable.name.starts_with("n_pair");
+}
 
 bool is_by_head(const Variable& variable) {
   const auto has_axis = [&](const char* name) {

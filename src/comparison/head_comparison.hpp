@@ -7,6 +7,9 @@
 
 namespace headscope {
 
+/// Whether the variable is a number of documents or pairs that a group is about.
+bool counts_sample(const Variable& variable);
+
 /// Whether the variable is by head: it has the dimensions layer and head, and is not one document's
 /// attention.
 bool is_by_head(const Variable& variable);

@@ -123,8 +123,8 @@ std::vector<double> DifferencePass::first_moves(std::span<const VariantChange> c
     const Matrix stream = clean_.resid_mid(change.start.layer);
     double sum = 0;
     for (const Index column : every) {
-      sum += square_sum(first.colptr(column), config_.d_model) /
-             square_sum(stream.colptr(column), config_.d_model);
+      const double squares = square_sum(stream.colptr(column), config_.d_model);
+      sum += squares > 0 ? square_sum(first.colptr(column), config_.d_model) / squares : 0;
     }
     moves.push_back(std::sqrt(sum / static_cast<double>(every.size())));
   }

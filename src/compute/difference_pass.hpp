@@ -32,7 +32,7 @@ class DifferencePass {
                                 const DifferenceMethod& method);
 
   /// By change, how far it moves the clean stream where it starts: the root mean square over
-  /// columns of |difference| / |stream|.
+  /// columns of |difference| / |stream|, which counts as 0 where the stream is 0.
   std::vector<double> first_moves(std::span<const VariantChange> changes, const Products& products);
 
   /// Call it when the clean activations are those of another batch.

@@ -275,10 +275,10 @@ void replace_losses(const Model& model, const Products& passes, blas::ConstView 
                    std::plus<>());
     targets.push_back(prediction.target);
   }
-  const TokenLoss anew = token_loss(changed, model.unembedding(), model.b_U, targets, passes);
+  const TokenLoss replacing = token_loss(changed, model.unembedding(), model.b_U, targets, passes);
   for (Index i = 0; i < which.size(); ++i) {
-    loss.nll[which[i]] = anew.nll[i];
-    loss.correct[which[i]] = anew.correct[i];
+    loss.nll[which[i]] = replacing.nll[i];
+    loss.correct[which[i]] = replacing.correct[i];
   }
 }
 

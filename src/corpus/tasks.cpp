@@ -21,7 +21,10 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> task_files_of(const std::string& path) {
   std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) return {path};
+  if (!fs::is_directory(path, ignored)) {
+    open_to_read(path);
+    return {path};
+  }
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(path)) {
     const std::string file = entry.path().string();

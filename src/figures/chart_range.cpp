@@ -3,7 +3,35 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
+#include "figures/gnuplot.hpp"
+
 namespace headscope {
+namespace {
+
+// The numbers in the range that are a power of ten times a factor, at least 1 and below 10.
+std::vector<double> multiples(const Range& range, const std::vector<double>& factors) {
+  std::vector<double> numbers;
+  const double first = std::floor(std::log10(range.low)), last = std::log10(range.high);
+  for (double exponent = first; exponent <= last; ++exponent) {
+    for (const double factor : factors) {
+      const double number = factor * std::pow(10, exponent);
+      if (number >= range.low && number <= range.high) numbers.push_back(number);
+    }
+  }
+  return numbers;
+}
+
+// 1, 1 + 1 / n_part, 1 + 2 / n_part and so on, below 10; without 1.
+std::vector<double> factors_between(int n_part) {
+  std::vector<double> factors;
+  for (int part = n_part + 1; part < 10 * n_part; ++part) {
+    factors.push_back(static_cast<double>(part) / n_part);
+  }
+  return factors;
+}
+
+}  // namespace
 
 void Range::include(double value) {
   if (!std::isfinite(value) || (log && value <= 0)) return;
@@ -28,6 +56,18 @@ double Range::share_of(double value) const {
 
 double Range::value_at(double share) const {
   return log ? low * std::pow(high / low, share) : low + share * (high - low);
+}
+
+std::string log_ticks(const Range& range) {
+  if (range.high >= 100 * range.low) return "autofreq";
+  const std::size_t n_power = multiples(range, {1}).size();
+  std::vector<double> between = multiples(range, {2, 5});
+  for (const int n_part : {1, 2, 5, 10}) {
+    if (n_power + between.size() >= 2) break;
+    between = multiples(range, factors_between(n_part));
+  }
+  return between.empty() ? "autofreq"
+                         : "autofreq add (" + joined(between, ", ", gnuplot_number) + ")";
 }
 
 bool is_bars(const Series& series) {

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "headscope/figure.hpp"
@@ -28,6 +29,9 @@ struct Range {
   double value_at(double share) const;
   AxisRange axis() const { return {low, high, log}; }
 };
+
+/// The numbers along a logarithmic axis, as `set xtics` takes them: at least two.
+std::string log_ticks(const Range& range);
 
 bool is_bars(const Series& series);
 

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "figures/figure_page.hpp"
+#include "figures/glyphs.hpp"
 #include "figures/gnuplot.hpp"
 #include "figures/png.hpp"
 #include "files/pending_file.hpp"
@@ -45,7 +46,7 @@ std::string integer_text(double pixels) {
 
 // PNG at 300 dots per inch; PDF at the size of the SVG. The script's text
 // sizes are pixels, which the cairo terminals take for points.
-std::string preamble(const Figure& figure, const Page& page) {
+std::string preamble(const Figure& figure, const Page& page, const std::string& data_file) {
   const std::string size = integer_text(page.width()) + ", " + integer_text(page.height());
   const double scale = png_dots_per_inch / 96;
   const std::string large =
@@ -62,28 +63,55 @@ std::string preamble(const Figure& figure, const Page& page) {
          large + " fontscale " + decimals(0.75 * scale, 3) + " linewidth " + decimals(scale, 3) +
          " pointscale " + decimals(scale, 3) + font +
          "\nif (ARG1 eq 'pdf') set terminal pdfcairo noenhanced size " + inches +
-         " fontscale 0.75" + font + "\nset output ARG2\ndata = '" + figure.name +
-         ".dat'\nset encoding utf8\nset minussign\nunset key\nset style fill solid noborder\n"
+         " fontscale 0.75" + font + "\nset output ARG2\ndata = '" + data_file +
+         "'\nset encoding utf8\nset minussign\nunset key\nset style fill solid noborder\n"
          "set border " +
          (std::holds_alternative<Heatmap>(figure.content) ? "" : "3 ") +
          "linewidth 0.7 linecolor rgb '" + std::string(grey) + "'\nset tics " + tick_style + "\n";
+}
+
+std::string script_text(const Figure& figure, const FigureScript& script,
+                        const std::string& data_file) {
+  return preamble(figure, script.page, data_file) + script.commands + "unset output\n";
+}
+
+// An SVG has the fonts of its reader; other formats have those of this machine.
+std::string picture_of(const Figure& figure, const FigureScript& script, const fs::path& folder,
+                       const std::string& format) {
+  const std::string script_name = figure.name + ".gp";
+  const auto draw = [&](const std::string& name) {
+    return run_gnuplot(folder.string(), name, format, time_limit);
+  };
+  if (format == "svg") return draw(script_name);
+  FigureScript boxed = script;
+  boxed.commands = with_font_glyphs(script.commands);
+  boxed.data = with_font_glyphs(script.data);
+  if (boxed.commands == script.commands && boxed.data == script.data) return draw(script_name);
+  PendingFile data_file((folder / (figure.name + ".dat")).string()),
+      script_file((folder / script_name).string());
+  const auto name_of = [](const PendingFile& file) {
+    return fs::path(file.temporary_path()).filename().string();
+  };
+  data_file.append(boxed.data);
+  script_file.append(script_text(figure, boxed, name_of(data_file)));
+  return draw(name_of(script_file));
 }
 
 }  // namespace
 
 void remove_figures(const std::string& directory) {
   std::vector<fs::path> scripts;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(directory, none)) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(directory, ignored)) {
     if (entry.path().extension() != ".gp") continue;
     std::ifstream script(entry.path());
-    const std::string ours = redraw_line(entry.path().stem().string());
+    const std::string first_line = redraw_line(entry.path().stem().string());
     std::string line;
     for (int n_line = 0; n_line < 3 && std::getline(script, line); ++n_line) {
-      if (line.starts_with(ours)) scripts.push_back(entry.path());
+      if (line.starts_with(first_line)) scripts.push_back(entry.path());
     }
   }
-  // The script goes last: it marks the other files as ours.
+  // The script goes last: it marks the other files as Headscope's.
   for (fs::path file : scripts) {
     for (const char* const extension : {"svg", "png", "pdf", "dat", "gp"}) {
       remove_file(file.replace_extension(extension).string());
@@ -102,13 +130,12 @@ DrawnFigure write_figure(Figure figure, const std::string& directory,
   std::error_code failure;
   fs::create_directories(folder, failure);
   write_file((folder / (figure.name + ".dat")).string(), script.data);
-  write_file((folder / script_file).string(),
-             preamble(figure, script.page) + script.commands + "unset output\n");
+  write_file((folder / script_file).string(), script_text(figure, script, figure.name + ".dat"));
   std::string svg;
   for (const std::string& format : formats) {
     const fs::path path = folder / (figure.name + "." + format);
     try {
-      std::string picture = run_gnuplot(directory, script_file, format, time_limit);
+      std::string picture = picture_of(figure, script, folder, format);
       if (picture.empty()) {
         throw DrawingError(script_file + ": expected gnuplot to draw " + path.filename().string() +
                            ", it did not");

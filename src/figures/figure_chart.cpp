@@ -239,21 +239,10 @@ class ChartWriter {
                .format = format(y_ranges_[0])};
   }
 
-  // A range below two powers of ten needs ticks between them.
-  static std::string log_ticks(const Range& range) {
-    if (range.high >= 100 * range.low) return "autofreq";
-    const double power = std::pow(10, std::floor(std::log10(range.low)));
-    std::vector<double> between;
-    for (const double tick : {2 * power, 5 * power, 20 * power, 50 * power, 200 * power}) {
-      if (tick >= range.low && tick <= range.high) between.push_back(tick);
-    }
-    return between.empty() ? "autofreq"
-                           : "autofreq add (" + joined(between, ", ", gnuplot_number) + ")";
-  }
-
-  // Counts as 10k, 10M.
+  // Counts as 10k, 10M; in a short range their numbers may be no whole thousands.
   static std::string format(const Range& range) {
-    return range.log && range.low >= 1 ? "'%.0s%c'" : number_format;
+    const bool is_short = range.high < 3 * range.low;
+    return range.log && range.low >= 1 && !is_short ? "'%.0s%c'" : number_format;
   }
 
   void write_panel(std::size_t index) {
@@ -261,11 +250,12 @@ class ChartWriter {
     // The key of all panels stands above them.
     const bool keyed = keyed_ && index == 0;
     script_.set("key", keyed ? key_above_->place(page_) : "");
+    const Range across = drawn_across(index), up = drawn_up(index);
     if (numbered_across_) {
-      page_.x.ticks = number_step(drawn_across(index).axis(), page_.panel_width);
+      page_.x.ticks =
+          across.log ? log_ticks(across) : number_step(across.axis(), page_.panel_width);
     }
     script_.axes(page_, index, panel.title);
-    const Range across = drawn_across(index), up = drawn_up(index);
     script_.set("xrange", gnuplot_range(across.low, across.high));
     script_.set("yrange", gnuplot_range(up.low, up.high));
     std::set<const KeyEntry*> named;

@@ -143,8 +143,8 @@ bool has_all_names(const Heatmap& heatmap, const Page& page) {
 }
 
 /// @param page_width  room for all panels beside each other.
-/// @param most_beside  panels beside each other.
-Page lay_out(const Heatmap& heatmap, double page_width, std::size_t most_beside) {
+/// @param n_beside  panels beside each other; 0: as many as look best.
+Page lay_out(const Heatmap& heatmap, double page_width, std::size_t n_beside) {
   const Shape& shape = heatmap.panels.front().values.shape;
   const auto rows = static_cast<double>(shape[0]), columns = static_cast<double>(shape[1]);
   const double ratio = std::clamp(columns / rows, 1.0 / 3, 3.0), longest = std::max(rows, columns);
@@ -153,9 +153,9 @@ Page lay_out(const Heatmap& heatmap, double page_width, std::size_t most_beside)
   // A label for each row needs large panels.
   const bool named = is_named(heatmap);
   const double room_for = named ? two_columns / (1.2 * text_size * longest) : most_panels_beside;
-  page.n_column =
-      grid_columns(page.n_panel, ratio, 1,
-                   std::clamp<std::size_t>(static_cast<std::size_t>(room_for), 1, most_beside));
+  const auto most_beside =
+      std::clamp<std::size_t>(static_cast<std::size_t>(room_for), 1, most_panels_beside);
+  page.n_column = n_beside > 0 ? n_beside : grid_columns(page.n_panel, ratio, 1, most_beside);
   const double page_room = page_width / static_cast<double>(page.n_column);
   const auto n_row = static_cast<double>((page.n_panel + page.n_column - 1) / page.n_column);
   const double highest = std::min(longest > 30 ? 480.0 : 340.0, highest_page / n_row);
@@ -205,8 +205,8 @@ Page lay_out(const Heatmap& heatmap, double page_width, std::size_t most_beside)
 Page page_of(const Heatmap& heatmap) {
   const Shape& shape = heatmap.panels.front().values.shape;
   const auto longest = static_cast<double>(std::max(shape[0], shape[1]));
-  const auto laid_out = [&](double width, std::size_t most_beside = most_panels_beside) {
-    return fitted(width, [&](double room) { return lay_out(heatmap, room, most_beside); });
+  const auto laid_out = [&](double width, std::size_t n_beside = 0) {
+    return fitted(width, [&](double room) { return lay_out(heatmap, room, n_beside); });
   };
   const Page narrow = laid_out(one_column);
   const double of_few = least_map / longest, least = of_few > largest_cell ? of_few : least_cell;

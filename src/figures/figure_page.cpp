@@ -202,7 +202,6 @@ Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& lab
 }
 
 std::string number_step(const AxisRange& range, double pixels) {
-  if (range.log) return "autofreq";
   const double unit = pixels / (range.high - range.low);
   return number_text(least_step(range,
                                 [&](double step) {

@@ -27,6 +27,8 @@
 namespace headscope {
 namespace {
 
+constexpr int seconds_to_start = 20;
+
 [[noreturn]] void fail(const std::string& expected, int code) {
   throw DrawingError("gnuplot: expected " + expected + ", got " + std::strerror(code));
 }
@@ -139,8 +141,8 @@ bool is_installed() {
   std::istringstream folders(path != nullptr ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {
     const std::filesystem::path program = std::filesystem::path(folder) / "gnuplot";
-    std::error_code none;
-    if (std::filesystem::is_regular_file(program, none) && access(program.c_str(), X_OK) == 0) {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(program, ignored) && access(program.c_str(), X_OK) == 0) {
       return true;
     }
   }
@@ -178,9 +180,16 @@ std::string gnuplot_range(double low, double high) {
   return "[" + gnuplot_number(low) + ":" + gnuplot_number(high) + "]";
 }
 
+std::string font_characters() {
+  try {
+    return run_in(".", {"fc-list", "--format=%{charset} "}, seconds_to_start).picture;
+  } catch (const DrawingError&) {
+    return "";
+  }
+}
+
 std::string why_no_figures() {
   if (!is_installed()) return "gnuplot is not installed";
-  constexpr int seconds_to_start = 20;
   const Output output = run_in(".", {"gnuplot", "--version"}, seconds_to_start);
   return output.is_success() ? "" : "gnuplot does not start (" + complaint(output.messages) + ")";
 }

@@ -22,6 +22,10 @@ class DrawingError : public Error {
   using Error::Error;
 };
 
+/// The ranges of code points that the fonts on this machine have, as fontconfig's fc-list prints
+/// them; empty if it does not run.
+std::string font_characters();
+
 /// Why no figure can be drawn: `gnuplot is not installed`, or what the gnuplot on PATH says when it
 /// does not start. Empty if it starts.
 std::string why_no_figures();

@@ -64,8 +64,8 @@ class InputFile {
   /// @throws DataError also on another element count, NaN, infinity, or a value beyond the range.
   void read(const std::string& dataset, std::span<float> out) const;
 
-  /// Reads any integer type; the shape is in `info`. Unsigned values above INT64_MAX become
-  /// INT64_MAX.
+  /// Reads any integer type; the shape is in `info`.
+  /// @throws DataError on another type, and on unsigned values above INT64_MAX.
   std::vector<std::int64_t> read_integers(const std::string& dataset) const;
   /// Reads strings of variable or fixed length.
   std::vector<std::string> read_strings(const std::string& dataset) const;

@@ -16,6 +16,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Whether a folder holds a PEFT adapter.
+bool is_adapter(const std::string& folder) {
+  std::error_code ignored;
+  return fs::exists(fs::path(folder) / "adapter_config.json", ignored);
+}
+
 /// The folder's only file with an ending that PyTorch, llm.c or llama.cpp gives to models.
 std::optional<std::string> lone_file_of_another_program(const std::string& folder) {
   constexpr std::array<std::string_view, 5> endings{".pt", ".pth", ".ckpt", ".bin", ".gguf"};
@@ -55,24 +61,22 @@ std::optional<std::string> model_file_in(const std::string& folder) {
       return file.string();
     }
   }
-  return lone_file_of_another_program(folder);
+  return is_adapter(folder) ? std::nullopt : lone_file_of_another_program(folder);
 }
 
 std::string model_file(const std::string& path) {
   std::error_code ignored;
   if (const std::string name = hub_name(path); !name.empty() && !fs::exists(path, ignored)) {
     const std::string folder = fs::path(path).filename().string();
-    throw DataError(path, "",
-                    "no such file or folder; if a model on the Hugging Face hub is meant, `hf "
-                    "download " +
-                        name + " --local-dir " + folder +
-                        "` (of pip's huggingface_hub) downloads "
-                        "it to the folder " +
-                        folder);
+    throw DataError(
+        path, "",
+        "no such file or folder; if a model on the Hugging Face hub is meant, `hf download " +
+            name + " --local-dir " + folder +
+            "` (of pip's huggingface_hub) downloads it to the folder " + folder);
   }
   if (!fs::is_directory(path, ignored)) return path;
   if (const auto file = model_file_in(path)) return *file;
-  if (fs::exists(fs::path(path) / "adapter_config.json", ignored)) throw adapter_refusal(path);
+  if (is_adapter(path)) throw adapter_refusal(path);
   throw DataError(path, "",
                   "expected a model file, or a folder with model.safetensors, "
                   "model.safetensors.index.json or tf_model.h5, got a folder with none of them");

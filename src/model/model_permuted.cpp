@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -33,8 +32,7 @@ void permute_entries(Matrix& W, const Places& rows, const Places& columns,
 Places rows_of_heads(const ModelConfig& config, Index layer,
                      Index (ModelConfig::*first_row)(Index) const) {
   Places rows;
-  for (Index head = 0; head < config.n_head; ++head) {
-    if (std::ranges::binary_search(config.pruned_heads, HeadIndex{layer, head})) continue;
+  for (const Index head : config.heads_left_in(layer)) {
     const Index first = (config.*first_row)(head);
     // Heads of a group share rows.
     if (!rows.empty() && rows.back() >= first) continue;

@@ -14,19 +14,9 @@ bool holds_heads(Axis axis) {
          axis == d_qkv_by_head;
 }
 
-std::vector<Index> kept_heads(const ModelConfig& config, Index layer) {
-  std::vector<Index> kept;
-  for (Index head = 0; head < config.n_head; ++head) {
-    if (!std::ranges::binary_search(config.pruned_heads, HeadIndex{layer, head})) {
-      kept.push_back(head);
-    }
-  }
-  return kept;
-}
-
 // The first rows of heads or groups that a file holds along an axis, ascending in the file.
 std::vector<Index> kept_rows(Axis axis, const ModelConfig& config, Index layer) {
-  const std::vector<Index> heads = kept_heads(config, layer);
+  const std::vector<Index> heads = config.heads_left_in(layer);
   std::vector<Index> rows;
   // Heads of a group share rows of keys and values.
   const auto add = [&](auto first_row) {

@@ -50,10 +50,10 @@ std::string_view verdict_text(Verdict verdict) {
   return "";
 }
 
-std::string estimate_text(const Estimate& estimate, int digits) {
+std::string estimate_text(const Estimate& estimate, int digits, bool shows_no_width) {
   if (std::isnan(estimate.value)) return "–";
-  // An interval without width, as of a count that no resample changes, says nothing.
-  if (!estimate.has_interval() || estimate.low == estimate.high) {
+  const bool has_no_width = estimate.low == estimate.high;  // as of a count no resample changes
+  if (!estimate.has_interval() || (has_no_width && !shows_no_width)) {
     return number_text(estimate.value, digits);
   }
   constexpr int most_decimals = 6;
@@ -69,9 +69,8 @@ std::string estimate_text(const Estimate& estimate, int digits) {
 
 std::string effect_text(const Claim& claim) {
   if (std::isnan(claim.effect.value)) return "";
-  std::string text = estimate_text(claim.effect, 4);
-  if (text.ends_with(']')) return text;
-  if (claim.effect.has_interval()) return text + " [" + text + ", " + text + "]";
+  const std::string text = estimate_text(claim.effect, 4, true);
+  if (claim.effect.has_interval()) return text;
   return text + (claim.exact ? " (exact)" : " (no interval)");
 }
 

@@ -82,7 +82,8 @@ std::string_view verdict_text(Verdict verdict);
 /// `0.420 [0.405, 0.437]`, with as many decimals as give half the interval's width two significant
 /// digits; without an interval at most `digits` significant digits; a dash where there is no
 /// number.
-std::string estimate_text(const Estimate& estimate, int digits);
+/// @param shows_no_width  whether an interval without width is written, as `4 [4, 4]`.
+std::string estimate_text(const Estimate& estimate, int digits, bool shows_no_width = false);
 /// `0.42 [0.4, 0.44]`, `4 (exact)` or `0.42 (no interval)`; empty where there is no number.
 std::string effect_text(const Claim& claim);
 /// The number or text of a variable without dimensions, `0.42 [0.4, 0.44]` with an interval.

@@ -4,6 +4,7 @@
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "base/utf8.hpp"
+#include "headscope/provenance.hpp"
 #include "report/report_heads.hpp"
 #include "report/report_pages.hpp"
 #include "report/script_json.hpp"
@@ -102,12 +103,20 @@ nlohmann::json packed(const Weighting& weighting, const HeadShape& shape, std::s
           {"bytes", base64(bytes)}};
 }
 
-// `“One day Tom went to the …”`, from the tokens after `<|endoftext|>`.
+/// The tokens that its writer wrote: without the one that documents begin with, and without
+/// `<|endoftext|>`.
+std::vector<std::string> written_tokens(const Results& results, std::vector<std::string> tokens) {
+  const std::string first = unescaped_utf8(first_token_of(results));
+  if (!tokens.empty() && unescaped_utf8(tokens.front()) == first) tokens.erase(tokens.begin());
+  std::erase(tokens, "<|endoftext|>");
+  return tokens;
+}
+
+// `“One day Tom went to the …”`.
 std::string first_words(const std::vector<std::string>& tokens) {
   constexpr std::size_t most_characters = 40;
   std::string words, more;
   for (const std::string& token : tokens) {
-    if (token == "<|endoftext|>") continue;
     const std::string bytes = unescaped_utf8(token);
     if (character_count(words + bytes) > most_characters) {
       words.resize(utf8::valid_prefix(words));  // tokens may split a character
@@ -154,7 +163,7 @@ nlohmann::json pattern_documents(const Results& results, const HeadShape& shape)
     const std::size_t n_token = std::min(n_kept, most_tokens(n_matrix));
     const std::vector<std::string> tokens = token_texts(*group, n_token);
     const std::string name = one_line(group->title.empty() ? group->name : group->title);
-    documents.push_back({{"title", first_words(tokens)},
+    documents.push_back({{"title", first_words(written_tokens(results, tokens))},
                          {"name", name},
                          {"section", group_anchor(outer_group(results, group->name))},
                          {"kept", n_kept},

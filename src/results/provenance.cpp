@@ -31,6 +31,11 @@ void add_program(Results& results, const std::string& title) {
   results.attributes["date"] = utc_date();
 }
 
+std::string first_token_of(const Results& results) {
+  const std::string text = results.text("first_token");
+  return text.substr(0, text.rfind(" ("));
+}
+
 void add_model(Results& results, const Model& model) {
   auto& attributes = results.attributes;
   attributes["model_path"] = recorded_text(model.path);
@@ -45,6 +50,7 @@ void add_model(Results& results, const Model& model) {
       std::string(config.positions == PositionKind::rotary ? "rotary" : "learned");
   attributes["d_model"] = count(config.d_model);
   attributes["d_head"] = count(config.d_head());
+  attributes["d_mlp"] = count(config.d_mlp);
   attributes["n_ctx"] = count(config.n_ctx);
   attributes["d_vocab"] = count(config.d_vocab);
   attributes["activation"] = std::string(activation_name(config.activation));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <map>
 #include <sstream>
 
@@ -16,6 +17,18 @@ std::string last_part(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+std::string kind_text(const hdf5::Attribute& attribute) {
+  // In the order of the variant's types.
+  constexpr std::array<const char*, std::variant_size_v<hdf5::Attribute>> kinds{
+      "text",
+      "a whole number",
+      "a number",
+      "a list of texts",
+      "a list of whole numbers",
+      "a list of numbers"};
+  return kinds.at(attribute.index());
+}
+
 // @throws DataError if the attribute is missing or has another type.
 std::string text_attribute(const hdf5::InputFile& file, const std::string& object,
                            const char* name) {
@@ -24,7 +37,7 @@ std::string text_attribute(const hdf5::InputFile& file, const std::string& objec
     if (const auto* text = std::get_if<std::string>(&*attribute)) return *text;
   }
   throw DataError(file.path(), object.empty() ? name : object + "@" + name,
-                  attribute ? "expected an attribute of another type" : "no such attribute");
+                  attribute ? "expected text, got " + kind_text(*attribute) : "no such attribute");
 }
 
 // Read back, a list of one looks like a single value, and an empty list like none.
@@ -35,7 +48,7 @@ std::vector<std::string> names_attribute(const hdf5::InputFile& file, const std:
   if (const auto* one = std::get_if<std::string>(&*attribute)) return {*one};
   if (const auto* all = std::get_if<std::vector<std::string>>(&*attribute)) return *all;
   throw DataError(file.path(), object.empty() ? name : object + "@" + name,
-                  "expected a list of names");
+                  "expected a list of names, got " + kind_text(*attribute));
 }
 
 std::vector<std::string> split_words(const std::string& text) {

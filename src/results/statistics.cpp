@@ -34,10 +34,10 @@ const Value& value_of(const std::map<std::string, std::map<std::uint64_t, Value>
 }
 
 template <typename Value>
-void check_apart(const std::string& name, const std::map<std::uint64_t, Value>& ours,
-                 const std::map<std::uint64_t, Value>& theirs) {
-  for (const auto& entry : theirs) {
-    if (!ours.contains(entry.first)) continue;
+void check_apart(const std::string& name, const std::map<std::uint64_t, Value>& kept,
+                 const std::map<std::uint64_t, Value>& added) {
+  for (const auto& entry : added) {
+    if (!kept.contains(entry.first)) continue;
     throw Error("statistic " + name + ": expected each document once, got document " +
                 std::to_string(entry.first) + " twice");
   }
@@ -121,21 +121,21 @@ void Statistics::seal() {
 }
 
 void Statistics::merge(Statistics other) {
-  for (const auto& [name, theirs] : other.sums_) {
-    const auto ours = sums_.find(name);
-    if (ours != sums_.end()) check_shape(name, ours->second.shape, theirs.shape);
+  for (const auto& [name, sum] : other.sums_) {
+    const auto found = sums_.find(name);
+    if (found != sums_.end()) check_shape(name, found->second.shape, sum.shape);
   }
-  for (const auto& [name, theirs] : other.rows_) {
-    const auto ours = rows_.find(name);
-    if (ours == rows_.end() || ours->second.empty()) continue;
-    for (const auto& entry : theirs) {
-      check_shape(name, ours->second.begin()->second.shape, entry.second.shape);
+  for (const auto& [name, by_document] : other.rows_) {
+    const auto found = rows_.find(name);
+    if (found == rows_.end() || found->second.empty()) continue;
+    for (const auto& entry : by_document) {
+      check_shape(name, found->second.begin()->second.shape, entry.second.shape);
     }
   }
-  const auto check_all_apart = [](const auto& ours, const auto& theirs) {
-    for (const auto& [name, by_document] : theirs) {
-      const auto found = ours.find(name);
-      if (found != ours.end()) check_apart(name, found->second, by_document);
+  const auto check_all_apart = [](const auto& kept, const auto& added) {
+    for (const auto& [name, by_document] : added) {
+      const auto found = kept.find(name);
+      if (found != kept.end()) check_apart(name, found->second, by_document);
     }
   };
   check_all_apart(rows_, other.rows_);
@@ -145,14 +145,14 @@ void Statistics::merge(Statistics other) {
   sums_.merge(other.sums_);
   // Sums of names that both have are left in `other`.
   while (!other.sums_.empty()) {
-    const auto theirs = other.sums_.extract(other.sums_.begin());
-    const std::string& name = theirs.key();
-    check_fits(name, sums_.at(name).total.add(theirs.mapped().total));
+    const auto sum = other.sums_.extract(other.sums_.begin());
+    const std::string& name = sum.key();
+    check_fits(name, sums_.at(name).total.add(sum.mapped().total));
   }
-  const auto take_over = [&](auto& ours, auto& theirs) {
-    for (auto& [name, by_document] : theirs) {
+  const auto take_over = [&](auto& kept, auto& added) {
+    for (auto& [name, by_document] : added) {
       check_open(name);
-      ours[name].merge(by_document);
+      kept[name].merge(by_document);
     }
   };
   take_over(rows_, other.rows_);

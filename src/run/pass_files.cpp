@@ -74,8 +74,8 @@ void check_run(const PassLabel& expected, const PassLabel& got, const std::strin
 std::vector<std::string> files_in(const fs::path& folder, const std::set<fs::path>& extensions,
                                   const std::string& of_shards = "-of-") {
   std::vector<std::string> paths;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder, none)) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const fs::path& path = entry.path();
     if (extensions.contains(path.extension()) &&
         path.filename().string().find(of_shards) != std::string::npos) {

@@ -505,6 +505,18 @@ TEST(CircuitsAnalysis, SharedKeysAndValuesAreComparedOnce) {
       1e-6);
 }
 
+TEST(CircuitsAnalysis, NamesOneHeadAndOnePairInTheSingular) {
+  Model model = random_model(circuits_config(1, 3), 1);
+  prune_heads(model, std::vector<HeadIndex>{{0, 0}}, PruneMode::zero);
+  const ResultsGroup two = circuits_of(model);
+  EXPECT_THAT(two.claims[0].evidence, HasSubstr("(1 pair in all)"));
+  EXPECT_THAT(two.summary,
+              HasSubstr("the layer 0 heads that look most at the previous token are "));
+  prune_heads(model, std::vector<HeadIndex>{{0, 1}}, PruneMode::zero);
+  EXPECT_THAT(circuits_of(model).summary,
+              HasSubstr("the layer 0 head that looks most at the previous token is L0H2 ("));
+}
+
 TEST(CircuitsAnalysis, SaysWhyNoSubspacesAreCompared) {
   Model model = random_model(circuits_config(), 1);
   for (LayerWeights& layer : model.layers) layer.W_QKV.tail_rows(24).zeros();

@@ -102,28 +102,43 @@ TEST(InductionExamples, NeverSeekTheQuery) {
   EXPECT_THAT(cases[1].targets, ElementsAre(2));
 }
 
+/// What the results say of one head.
+/// @param n_query  queries of a document for which the label names a place.
+ResultsGroup explained_by(Index n_document, const AnalysisSettings& settings, double n_query = 10) {
+  const HeadTypeList types{sink_type()};
+  Statistics statistics;
+  for (std::uint64_t number = 0; number < n_document; ++number) {
+    DocumentStatistics document(statistics, number);
+    document.sum(explained_document_count, {n_block})(number) = 1;
+    document.sum(explained_token_count, {n_block})(number) = 10;
+    Array& losses = document.sum(explained_loss_name("sink", 0), {n_block, n_explained_loss});
+    losses(number, Index{explained_mean}) = 1 + 0.01 * static_cast<double>(number);
+    document.sum(place_sums_name("sink", 0), {n_place_sum})(place_query) = n_query;
+    document.end();
+  }
+  ResultsGroup group;
+  group.add_dimension(Dimension::count("layer", 1));
+  group.add_dimension(Dimension::count("head", 1));
+  group.add_dimension(Dimension::labels("head_type", {"sink"}));
+  group.add({"type", "head_type layer head", "1", "x"}, Array({1, 1, 1}, 1));
+  group.add({"primary", "layer head", "1", "x"}, Array({1, 1}, 1));
+  add_explained(types, statistics, settings, group);
+  return group;
+}
+
+TEST(AddExplained, MeasuresNoLabelWhosePlaceNoQueryHas) {
+  const ResultsGroup group = explained_by(20, {}, 0);
+  EXPECT_EQ(group.texts("explained_text")[0],
+            "not measured: the sampled documents have no such place");
+  EXPECT_EQ(group.values("explained_verdict").values[0], not_measured);
+  EXPECT_TRUE(std::isnan(group.values("explained").values[0]));
+  EXPECT_GT(group.variable("mean_ablation_increase").estimate(0).low, 0);
+  EXPECT_EQ(explained_line(group),
+            "The run cannot tell whether labels explain effects: no head whose label names a place "
+            "in the sampled documents has a measurable effect on the loss.");
+}
+
 TEST(AddExplained, SaysWhyThereIsNoInterval) {
-  const auto explained_by = [](Index n_document, const AnalysisSettings& settings) {
-    const HeadTypeList types{sink_type()};
-    Statistics statistics;
-    for (std::uint64_t number = 0; number < n_document; ++number) {
-      DocumentStatistics document(statistics, number);
-      document.sum(explained_document_count, {n_block})(number) = 1;
-      document.sum(explained_token_count, {n_block})(number) = 10;
-      Array& losses = document.sum(explained_loss_name("sink", 0), {n_block, n_explained_loss});
-      losses(number, Index{explained_mean}) = 1 + 0.01 * static_cast<double>(number);
-      document.sum(place_sums_name("sink", 0), {n_place_sum})(place_query) = 10;
-      document.end();
-    }
-    ResultsGroup group;
-    group.add_dimension(Dimension::count("layer", 1));
-    group.add_dimension(Dimension::count("head", 1));
-    group.add_dimension(Dimension::labels("head_type", {"sink"}));
-    group.add({"type", "head_type layer head", "1", "x"}, Array({1, 1, 1}, 1));
-    group.add({"primary", "layer head", "1", "x"}, Array({1, 1}, 1));
-    add_explained(types, statistics, settings, group);
-    return group;
-  };
   AnalysisSettings unresampled;
   unresampled.n_bootstrap = 0;
   const ResultsGroup few = explained_by(19, {}), enough = explained_by(20, {}),

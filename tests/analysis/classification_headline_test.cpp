@@ -41,9 +41,8 @@ TEST(ClassificationHeadline, LooksNextAtHeadsOfMeasurableCostThatNoLabelExplains
                         {"not measured", "unexplained", "explained"}, "Verdicts"),
       Array({2, 1, 3},
             {explained, unexplained, not_measured, not_measured, not_measured, not_measured}));
-  results.groups.front().add(
-      {"explained_place_mass", "head_type layer head", "1", "Mass"},
-      Array({2, 1, 3}, {0.9, 0.9, untestable, untestable, untestable, untestable}));
+  results.groups.front().add({"explained_text", "head_type layer head", "1", "Texts"},
+                             std::vector<std::string>{"explained", "unexplained", "", "", "", ""});
   ResultsGroup pruning;
   pruning.name = "pruning";
   pruning.add_dimension(Dimension::labels("ablation", {"zero"}));

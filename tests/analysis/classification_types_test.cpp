@@ -613,6 +613,12 @@ TEST_F(TypesTest, SemanticNeedsFiveStandardDeviationsFromTheNull) {
               HasSubstr("and below 95 % of heads with permuted weights (-0.05)"));
 }
 
+TEST_F(TypesTest, CoreferenceHasNoBaselineWithoutPronouns) {
+  EXPECT_TRUE(std::isnan(test_coreference(whole()).baseline(0)));
+  const TypeNumbers numbers = types().of("coreference").numbers[0];
+  EXPECT_TRUE(std::isnan(numbers.baseline) && std::isnan(numbers.threshold));
+}
+
 TEST_F(TypesTest, CoreferenceIsHeldAgainstTheBestOfTheRulesOnOddDocuments) {
   set(HeadScore::coreference_pronoun, 0, 1, 30, 30);  // even documents do not count
   for (Index best = 0; best < n_coreference_rule; ++best) {
@@ -801,6 +807,8 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) 
   const Claim& entropy = group.claims.back();
   EXPECT_EQ(sink.number, 8);
   EXPECT_EQ(sink.verdict, Verdict::holds);
+  EXPECT_THAT(sink.evidence,
+              HasSubstr("By the intervals, 1 of 1 head rests and 0 do the opposite."));
   EXPECT_NEAR(sink.effect.value, 0.5, test::double_rounding);
   EXPECT_EQ(entropy.verdict, Verdict::undecided) << "no difference";
 }
@@ -877,6 +885,10 @@ TEST_F(TypesTest, ClaimsCountTheHeadsThatTheModelHas) {
   const Claim claim = specialisation_claims(margins.types, full_powers(), no_notes())[1];
   EXPECT_DOUBLE_EQ(claim.effect.value, 2.0 / 3);
   EXPECT_THAT(claim.evidence, testing::StartsWith("2 of 3 heads pass the rule"));
+  TypesOf of_one = margins_of(1, 0);
+  leave_out_heads({{0, 1}, {0, 2}, {0, 3}}, 4, of_one.types);
+  EXPECT_THAT(specialisation_claims(of_one.types, full_powers(), no_notes())[1].evidence,
+              testing::StartsWith("1 of 1 head passes the rule"));
 }
 
 TEST_F(TypesTest, PowerGoesByTheDocumentsThatHaveACase) {
@@ -1168,6 +1180,26 @@ TEST_F(TypesTest, WithoutATestedRelationThereIsNoFigureOfRelations) {
   EXPECT_TRUE(is_drawn());
   paired_[relation_test_name("nsubj", 0)].n_case = 29;
   EXPECT_FALSE(is_drawn());
+}
+
+TEST_F(TypesTest, ARuleThatIsNotTriedIsNotNamed) {
+  add_relation({5, 20}, {30, 12});
+  const auto claim_of_syntax = [&] { return results().claims[2].evidence; };
+  const auto figure = [&] {
+    Results with_group;
+    with_group.groups = {results()};
+    const std::vector<Figure> figures = classification_figures(with_group);
+    return *std::ranges::find(figures, "clark2019_relations", &Figure::name);
+  };
+  const auto n_series = [&] { return std::get<Chart>(figure().content).panels[0].series.size(); };
+  EXPECT_THAT(claim_of_syntax(), HasSubstr("The only rule was the best fixed offset, as in "
+                                           "published tests."));
+  EXPECT_THAT(figure().caption, testing::Not(HasSubstr("part of speech")));
+  EXPECT_EQ(n_series(), 3U);
+  set_verbs(20, 20);
+  EXPECT_THAT(claim_of_syntax(), HasSubstr("Against the best fixed offset alone"));
+  EXPECT_THAT(figure().caption, HasSubstr("the nearest earlier word of the part of speech"));
+  EXPECT_EQ(n_series(), 4U);
 }
 
 TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {

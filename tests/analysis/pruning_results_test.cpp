@@ -664,8 +664,11 @@ TEST(TwoPhasePruning, OfAnExampleByHand) {
     document.sum("loss", {n_document_block, 2})(d, 1) = 10;
     if (d < 3) {
       document.row("baseline", {2})(1) = 10;
-      document.row("ablated", {n_ablation_row, n_layer, n_head})(0, 1, 2) = 10 * y[d];
-      document.row("importance", {n_importance_row, n_layer, n_head})(1, 1, 2) = -10 * x[d];
+      Array& ablated = document.row("ablated", {n_ablation_row, n_layer, n_head});
+      ablated(0, 1, 2) = ablated(0, 0, 1) = 10 * y[d];
+      Array& importance = document.row("importance", {n_importance_row, n_layer, n_head});
+      importance(1, 1, 2) = -10 * x[d];
+      importance(1, 0, 1) = -2.3;  // rounding leaves its covariation above 0
       document.row("direct_head", {n_layer, n_head});
       document.row("direct_part", {n_layer + n_direct_part});
       document.sum("donor_variance", {n_pruning_head + n_donor_part});
@@ -686,6 +689,10 @@ TEST(TwoPhasePruning, OfAnExampleByHand) {
   EXPECT_EQ(group.variable("loss_increase").values(0, 0, 0), 0) << "no document differs";
   EXPECT_DOUBLE_EQ(group.variable("loss_baseline").values.values[0], 1);
   EXPECT_DOUBLE_EQ(group.variable("first_order_r2").values(1, 2), 49. / 52);
+  for (const std::size_t head : {0, 1}) {
+    EXPECT_TRUE(std::isnan(group.variable("first_order_r2").values(0, head)))
+        << "no document differs in the prediction";
+  }
   EXPECT_EQ(group.variable("n_document_ablated").values.values[0], 3);
   EXPECT_EQ(group.variable("n_document_first_order").values.values[0], 4);
   // All heads of the layer but another one: the prediction is that of this head; nothing is lost.

@@ -9,6 +9,7 @@
 #include "classification/results.hpp"
 #include "correlation/results.hpp"
 #include "pruning/results.hpp"
+#include "report_text.hpp"
 #include "support/small_tokenizer.hpp"
 
 namespace headscope {
@@ -61,6 +62,11 @@ ResultsGroup pruning(double n_interval, double n_harmless) {
   add(group, "n_interval", {"ablation"}, Array({2}, {n_interval, 6}));
   add(group, "n_harmless", {"ablation"}, Array({2}, {n_harmless, 6}));
   return group;
+}
+
+TEST(MarginText, WritesNatsWithoutPowersOfTen) {
+  EXPECT_EQ(margin_text({99.4, 3.25, 99.6}), "99 nats, interval 3.2 to 100");
+  EXPECT_EQ(margin_text({-123.6}), "-124 nats");
 }
 
 TEST(PruningLines, NameTheHeadThatCostsMost) {
@@ -127,6 +133,11 @@ TEST(PruningLines, CountTheHarmlessHeadsAsTheAnalysisDid) {
               HasSubstr("without a measurable increase: 2 of 5."));
   EXPECT_THAT(lines(described(pruning_presentation(), pruning(0, 0)))["Pruning one head"],
               HasSubstr("Without intervals the run cannot tell"));
+}
+
+TEST(PruningLines, SpeakOfOneHead) {
+  EXPECT_THAT(described(pruning_presentation(), pruning(1, 0)).found,
+              testing::EndsWith(" 0 of 1 head can be pruned without measurable loss."));
 }
 
 TEST(PruningLines, SayThatNoHeadCostsWhereLossesFall) {
@@ -310,6 +321,16 @@ TEST(ClassificationLines, LeaveOutRemovedHeads) {
   EXPECT_THAT(said["Repetition and position"], Not(HasSubstr("L1H1")));
 }
 
+TEST(ClassificationLines, SpeakOfOneHead) {
+  ResultsGroup group = classification();
+  ASSERT_EQ(group.variables.front().name, "type");
+  group.variables.front().values(1, 0, 0) = 0;
+  const Description description =
+      described(classification_presentation(), group, "L0H0,L0H1,L0H2,L1H0,L1H1");
+  EXPECT_THAT(lines(description)["Types"], testing::StartsWith("1 of 1 head has a type:"));
+  EXPECT_THAT(description.headline.attend_by, testing::StartsWith("1 of 1 head has a type:"));
+}
+
 TEST(ClassificationLines, TypesThatUntrainedModelsHaveTooAreNotCounted) {
   ResultsGroup group = classification();
   group.add_dimension(Dimension::count("control", 2));
@@ -339,7 +360,8 @@ TEST(ClassificationLines, SayOfEachTypeHowManyUntrainedHeadsHaveIt) {
 }
 
 TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {
-  const auto syntax_line = [](double tested, double accuracy) {
+  const auto syntax_line = [](double tested, double accuracy,
+                              const std::string& word_class = "VERB") {
     ResultsGroup group = classification();
     group.add_dimension(Dimension::labels("relation", {"nsubj"}));
     group.add_dimension(Dimension::labels("direction", {"dependent_to_head"}));
@@ -352,7 +374,7 @@ TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {
     add_one("relation_count_heldout", 40);
     add_one("relation_baseline_rule", 1);
     add_one("relation_offset", 1);
-    group.add({"relation_class", "relation direction", "1", "x"}, std::vector<std::string>{"VERB"});
+    group.add({"relation_class", "relation direction", "1", "x"}, std::vector{word_class});
     add_one("relation_best_layer", 0);
     add_one("relation_best_head", 1);
     Array passed({1, 1, 2, 3}, 0.0);
@@ -371,6 +393,7 @@ TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {
           HasSubstr("1 head is shown to beat the best fixed offset on some relation by at least 10 "
                     "points; "
                     "1 is also shown to beat the nearest word")));
+  EXPECT_THAT(syntax_line(1, 0.75, ""), testing::EndsWith("by at least 10 points."));
   EXPECT_THAT(syntax_line(1, 0.4),
               HasSubstr("no chosen head is shown to beat the best simple rule by at least 10 "
                         "points. "));

@@ -25,6 +25,8 @@ ResultsGroup six_heads() {
   group.add_dimension(Dimension::count("head", 3));
   group.add_dimension(
       Dimension::labels("step", {"sink", "label", "position", "lexical", "features", "full"}));
+  group.add_dimension(Dimension::labels("family", {"position", "word_class"}));
+  group.add_dimension(Dimension::labels("feature", {"sink", "offset_1", "upos_NOUN", "capital"}));
   group.add_dimension(Dimension::labels("replacement", {"score_model", "mean"}));
   group.add_dimension(Dimension::numbers("share", {0, 0.25, 0.5, 0.75, 1}));
   const VariableTable& variables = score_variables();
@@ -35,6 +37,7 @@ ResultsGroup six_heads() {
   for (std::size_t i = 30; i < 36; ++i) explained.values[i] = 0.6;  // full
   add("deviance_explained_beyond_sink", explained);
   add("attends_by", Array({2, 3}, {1, 1, 0, 4, 1, 3}));
+  group.add(variables["family_gain"], std::vector<Estimate>(12, Estimate{0.1, 0, 0.2}));
   add("effect_explained",
       Array({6, 2, 3}, {0.1, 0.1,       no_effect, 0.1,  0.1,       0.1,        // sink
                         0.5, no_effect, no_effect, 0.2,  no_effect, no_effect,  // label
@@ -42,6 +45,7 @@ ResultsGroup six_heads() {
                         0.7, 0.7,       no_effect, 0.1,  0.1,       0.1,        // lexical
                         0.8, 0.8,       no_effect, 0.4,  0.1,       0.1,        // features
                         0.9, 0.9,       no_effect, 0.55, 0.3,       0.2}));     // full
+  add("effect_explained_control", Array({2, 3}, 0.1));
   add("mean_replacement_increase", Array({2, 3}, {0.1, 0.2, 0.9, 0.1, 0.04, 0.3}));
   add("joint_loss", Array({2, 5}, {1, 1.25, 1.5, 1.75, 2, 1, 2.5, 3, 3.5, 4}));
   add("joint_documents", Array(Shape{}, 7));
@@ -158,9 +162,69 @@ TEST(ScoreModelLines, SayThatTheModelHasNoHeadLeft) {
 }
 
 TEST(ScoreModelLines, NameFamiliesInWords) {
-  EXPECT_EQ(family_words("word_class"), "word class");
-  EXPECT_EQ(family_words("lexical"), "the two tokens alone");
-  EXPECT_EQ(family_words("user"), "your features");
+  const ResultsGroup group = six_heads();
+  EXPECT_EQ(family_words(group, "word_class"), "word class");
+  EXPECT_EQ(family_words(group, "lexical"), "the two tokens alone");
+  EXPECT_EQ(family_words(group, "user"), "your features");
+}
+
+/// The group with these features instead.
+ResultsGroup with_features(ResultsGroup group, const std::vector<std::string>& features) {
+  group.dimensions.at("feature").text = features;
+  return group;
+}
+
+TEST(ScoreModelLines, NameNoWordClassWithoutPartsOfSpeech) {
+  const ResultsGroup text = with_features(six_heads(), {"sink", "offset_1", "capital", "lexical"}),
+                     ids =
+                         with_features(six_heads(), {"sink", "offset_1", "same_token", "lexical"});
+  EXPECT_EQ(family_words(ids, "word_class"), "token frequency");
+  EXPECT_THAT(score_lines(text)["What heads attend by"],
+              HasSubstr("repetition 1, capitals and frequency 1, no measurable family 1."));
+}
+
+TEST(ScoreModelFigures, SetNoWordClassAgainstPositionWithoutPartsOfSpeech) {
+  const auto drawn = [](ResultsGroup group) {
+    Results results;
+    results.groups.push_back(std::move(group));
+    return score_figures(results);
+  };
+  const auto legend = [](const Figure& families) {
+    std::vector<std::string> labels;
+    for (const Series& series : std::get<Chart>(families.content).panels.front().series) {
+      labels.push_back(series.label);
+    }
+    return labels;
+  };
+  const std::vector<Figure> annotated = drawn(six_heads()),
+                            plain = drawn(with_features(
+                                six_heads(), {"sink", "offset_1", "same_token", "capital"}));
+  EXPECT_EQ(annotated.at(1).name, "positional_syntactic");
+  EXPECT_NE(plain.at(1).name, "positional_syntactic");
+  EXPECT_THAT(legend(annotated.front()), testing::Contains("word class"));
+  EXPECT_THAT(legend(plain.front()), testing::Contains("capitals and frequency"));
+}
+
+TEST(ScoreModelLines, SayThatWithoutIntervalsTheRunCannotTell) {
+  ResultsGroup group = six_heads();
+  for (Variable& variable : group.variables) variable.interval.reset();
+  EXPECT_THAT(score_lines(group)["What heads attend by"],
+              testing::StartsWith("The run cannot tell what 6 heads attend by: no family's gain "
+                                  "has an interval. "));
+  ResultsGroup two = heads_of_two_families();
+  for (Variable& variable : two.variables) variable.interval.reset();
+  add_head_texts(64, two);
+  EXPECT_THAT(two.variable("attends_text").text[1],
+              testing::StartsWith(
+                  "Without intervals the run cannot tell what the head attends by. The largest"));
+}
+
+TEST(ScoreModelPresentation, OffersNoPlacesOfSurprisesAsScores) {
+  for (const char* const name :
+       {"surprise_document", "surprise_query", "surprise_key", "surprise_marks"}) {
+    EXPECT_TRUE(score_presentation().auxiliary.contains(name)) << name;
+  }
+  EXPECT_FALSE(score_presentation().auxiliary.contains("surprise_divergence"));
 }
 
 TEST(ScoreModelLines, GiveTheLossWithManyHeadsReplaced) {

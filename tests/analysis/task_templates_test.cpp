@@ -108,6 +108,15 @@ TEST_F(TaskTemplates, TheSeedDecides) {
 }
 
 // Wang et al. 2022, section 3: ABBA and BABA, in equal parts.
+// Compilers evaluate the arguments of a call in different orders.
+TEST_F(TaskTemplates, ASeedGivesTheSamePairsWithEveryCompiler) {
+  EXPECT_EQ(pairs("ioi").front().prefix,
+            "Mary and Tom spent a long day at the market, and Mary sold a drink to");
+  EXPECT_EQ(pairs("greater_than").front().prefix,
+            "The voyage lasted from the year 1195 to the year 11");
+  EXPECT_EQ(pairs("gendered_pronoun").front().prefix, "So Tom is a really fine doctor, isn't");
+}
+
 TEST_F(TaskTemplates, IoiNamesTheGiverTwiceAndTheReceiverOnce) {
   std::size_t n_receiver_first = 0;
   for (const TemplatePair& pair : pairs("ioi")) {

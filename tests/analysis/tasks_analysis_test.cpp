@@ -402,15 +402,16 @@ TEST(TasksResults, NoHeadIsNeededOfATaskAtChance) {
 }
 
 TEST(TasksResults, TheTableGivesAnIntervalWhereThereIsOne) {
-  const auto margin_of = [](std::size_t n_pair) {
+  const auto margin_of = [](std::size_t n_pair, double margin = 2) {
     Results results;
     results.groups.push_back(tasks_results(
-        example_statistics(std::vector<double>(n_pair, 2), std::vector<double>(n_pair, -1)),
+        example_statistics(std::vector<double>(n_pair, margin), std::vector<double>(n_pair, -1)),
         {{"agreement", "", {}, 0, 0}}, example_config(), {}));
     return tasks_presentation().describe(results).tasks.rows.at(0).cells.at(1);
   };
   EXPECT_EQ(margin_of(2), "2");
   EXPECT_EQ(margin_of(24), "2 [2, 2]");
+  EXPECT_EQ(margin_of(24, 123.6), "124 [124, 124]") << "no power of ten";
 }
 
 TEST(TasksResults, TheSentenceNamesEveryHeadThatMostTasksNeed) {

@@ -23,13 +23,21 @@ TEST(Percent, RoundsASmallShareToTwoDigitsAndALargeOneToThree) {
   EXPECT_EQ(percent(0.1), "10 %");
   EXPECT_EQ(percent(0.99999), "100 %");
   EXPECT_EQ(percent(12.34), "1234 %");
-  EXPECT_EQ(percent(-12.34), "−1234 %");
+  EXPECT_EQ(percent(-12.34), "-1234 %");
   EXPECT_EQ(percent(1.01), "101 %");
   EXPECT_EQ(percent(0), "0 %");
 }
 
 TEST(NumberText, Decimals) {
   EXPECT_EQ(decimals(0.08333, 3), "0.083");
+}
+
+TEST(NumberText, EveryNumberHasTheSameMinusSign) {
+  EXPECT_EQ(number_text(-0.5, 2), "-0.5");
+  EXPECT_EQ(decimals(-0.5, 2), "-0.50");
+  EXPECT_EQ(percent(-0.005), "-0.5 %");
+  EXPECT_EQ(signed_text(decimals(-0.5, 2)), "-0.50");
+  EXPECT_EQ(signed_text(number_text(0.5, 2)), "+0.5");
 }
 
 TEST(ParseWholeNumber, TakesDigitsAloneUpToTheMost) {

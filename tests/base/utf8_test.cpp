@@ -22,9 +22,22 @@ TEST(OneLine, KeepsWords) {
 }
 
 TEST(Shortened, KeepsBothEndsAndWholeCharacters) {
+  const std::string middle(96, 'x'), accents = "\u00E9\u00E9\u00E9\u00E9";
   EXPECT_EQ(shortened("abcdef", 6), "abcdef");
-  EXPECT_EQ(shortened("abcdefghij", 4), "ab [... 6 bytes ...] ij");
-  EXPECT_EQ(shortened("\u00E9\u00E9\u00E9\u00E9", 2), " [... 6 bytes ...] \u00E9");
+  EXPECT_EQ(shortened("ab" + middle + "ij", 4), "ab [... 96 bytes ...] ij");
+  EXPECT_EQ(shortened(accents + middle + accents, 2), " [... 110 bytes ...] \u00E9");
+}
+
+TEST(Shortened, LeavesATextAsItIsThatTheMarkWouldLengthen) {
+  EXPECT_EQ(shortened("abcdefghij", 4), "abcdefghij");
+}
+
+TEST(CutAtWord, CutsATextOfOneWordAtACharacter) {
+  EXPECT_EQ(cut_at_word("the cat", 7), "the cat");
+  EXPECT_EQ(cut_at_word("the cat sat", 7), "the cat …");
+  EXPECT_EQ(cut_at_word("the  cat sat", 6), "the …");
+  EXPECT_EQ(cut_at_word("\u00E9\u00E9\u00E9", 3), "\u00E9…");
+  EXPECT_EQ(cut_at_word("   cat", 3), "   …");
 }
 
 }  // namespace

@@ -18,6 +18,8 @@
   of a run on the sample hold them. A kind with a value by head has the mean over heads, and the head least often covered. Labels are
   tested on all documents (--explain-documents 0). `induction` is about random sequences, which each run draws anew: its truth is the
   mean over the samples.
+- differences: the same of differences between two runs on the same documents, of the model and of its matrices with noise of 0.15
+  of their standard deviation.
 - tasks: the same of the pairs of --tasks, --sample of each.
 - increases: the same of the loss increases of heads, of many more samples at the cost of one run: the interval is made here, as
   headscope/estimate.hpp says, from the increases of each document that the shards of a run keep.
@@ -142,6 +144,21 @@ def write_untrained(model_path, shape, seed, path):
             new[name] = tensor
 
 
+def write_noisy(model_path, share, path):
+    """The model with normal noise added to its matrices, of this share of their standard deviation."""
+    rng = np.random.default_rng(0)
+    with h5py.File(model_path) as old, h5py.File(path, "w") as new:
+        for name, value in old.attrs.items():
+            new.attrs[name] = value
+        for name, tensor in old.items():
+            if name == "tokenizer":
+                old.copy(name, new)
+                continue
+            values = tensor[()]
+            noise = share * values.std() * rng.normal(size=values.shape) if values.ndim == 2 else 0
+            new[name] = (values + noise).astype(np.float32)
+
+
 class Runs:
     def __init__(self, options, folder):
         self.options, self.folder, self.number = options, folder, 0
@@ -168,6 +185,15 @@ class Runs:
         done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, PATH="/nonexistent"))
         if done.returncode != 0:
             sys.exit(done.stderr)
+        return h5py.File(os.path.join(output, "results.h5"))
+
+
+    def compare(self, first, later):
+        """The results file of the comparison of two results files, open."""
+        self.number += 1
+        output = os.path.join(self.folder, str(self.number))
+        subprocess.run([self.options.program, "compare", first, later, "--label", "first", "later", "--figures", "svg", "--quiet", "--output",
+                        output], check=True, env=dict(os.environ, PATH="/nonexistent"))
         return h5py.File(os.path.join(output, "results.h5"))
 
 
@@ -434,6 +460,31 @@ def coverage_of_documents(runs, documents, fields, seeds, analyses, n_sample, ex
                     lambda seed: run(random.Random(seed).choices(documents, k=n_sample), seed=seed), seeds)
 
 
+def coverage_of_differences(runs, documents, fields, seeds, n_sample):
+    path, noisy = (os.path.join(runs.folder, name) for name in ("corpus.conllu", "noisy.h5"))
+    write_noisy(runs.options.model, 0.15, noisy)
+
+    def compared(chosen, seed):
+        write_documents(chosen, fields, path)
+        with runs.run(path, "classification", seed=seed) as first, runs.run(path, "classification", noisy, seed=seed) as later:
+            return runs.compare(first.filename, later.filename)
+
+    names = {score: f"comparison/classification_{score}_difference" for score in SCORES}
+    with compared(documents, 0) as of_whole:
+        truths = {score: of_whole[name][1] for score, name in names.items() if name in of_whole}
+    held = collections.defaultdict(list)
+    for seed in range(seeds):
+        with compared(random.Random(seed).choices(documents, k=n_sample), seed) as of_sample:
+            for score, truth in truths.items():
+                if names[score] + "_ci_low" not in of_sample:
+                    continue
+                low, high = (of_sample[names[score] + end][1] for end in ("_ci_low", "_ci_high"))
+                known = np.isfinite(truth) & (high > low)
+                held[score].append(np.where(known, (low <= truth) & (truth <= high), np.nan))
+    return {f"coverage: difference of {score} of a head":
+            f"{np.nanmean(covered):.3f} (of {np.isfinite(covered).sum()} in {len(covered)} samples)" for score, covered in held.items()}
+
+
 def studentised(values, weights, rng, n_resample=1000):
     """Ratio of sums over documents and half the width of its interval, by head. values: document x head; weights: document."""
     n = len(weights)
@@ -519,7 +570,7 @@ def parser_of_runs(seeds, parts):
 
 
 def main():
-    parser = parser_of_runs(20, "shuffled,labels,untrained,swapped,effects,coverage,increases,tasks")
+    parser = parser_of_runs(20, "shuffled,labels,untrained,swapped,effects,coverage,increases,differences,tasks")
     parser.add_argument("--sample", type=int, default=30, help="documents, or pairs of a task, of a sample")
     parser.add_argument("--analyses", default="classification,correlation,pruning", help="of the coverage")
     parser.add_argument("--tasks", nargs="+", default=[os.path.join(DATA, "tasks.jsonl")])
@@ -541,6 +592,8 @@ def main():
                 found = coverage_of_documents(runs, documents, fields, options.seeds, options.analyses, options.sample)
             elif part == "increases":
                 found = coverage_of_increases(runs, documents, fields, options.seeds, options.sample)
+            elif part == "differences":
+                found = coverage_of_differences(runs, documents, fields, options.seeds, options.sample)
             elif part == "tasks":
                 found = coverage_of_tasks(runs, documents, fields, options.seeds, options.tasks, options.sample, options.max_pairs)
             else:

@@ -106,6 +106,14 @@ class Calibration(unittest.TestCase):
         # The heads of a sample fail together: the mean over kinds and three samples varies by about 0.05.
         self.assertGreater(sum(shares) / len(shares), 0.8, found)
 
+    @thorough
+    def test_intervals_of_differences_between_runs_hold_those_on_all_documents(self):
+        found = calibration.coverage_of_differences(self.runs, self.documents, self.fields, 3, 30)
+        shares = [float(text.split()[0]) for text in found.values()]
+        self.assertGreaterEqual(len(shares), 8)
+        # As above.
+        self.assertGreater(sum(shares) / len(shares), 0.85, found)
+
 
 class TwoHalvesOfACorpus(unittest.TestCase):
     @classmethod

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <tuple>
 
 #include "base/number_text.hpp"
@@ -28,8 +29,8 @@ using testing::IsEmpty;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// A run of 1 layer of 3 heads with an analysis `weather`: `rain` by season and head with intervals
-/// of half width 1, the kind of each head, and how much it rains in all.
+/// A run of 1 layer with an analysis `weather`: `rain` by season and head with intervals of half
+/// width 1, the kind of each head, and how much it rains in all.
 ComparedRun weather(const std::string& label, const std::vector<double>& rain,
                     const std::vector<double>& kinds, double total,
                     const std::vector<std::string>& seasons = {"spring", "autumn"}) {
@@ -37,13 +38,15 @@ ComparedRun weather(const std::string& label, const std::vector<double>& rain,
   group.name = "weather";
   group.add_dimension(Dimension::labels("season", seasons));
   group.add_dimension(Dimension::count("layer", 1));
-  group.add_dimension(Dimension::count("head", 3));
+  group.add_dimension(Dimension::count("head", kinds.size()));
+  std::vector<double> days(kinds.size());
+  std::iota(days.begin(), days.end(), 1);
   std::vector<Estimate> estimates;
   for (const double value : rain) estimates.push_back({value, value - 1, value + 1});
   group.add({"rain", "season layer head", "mm", "rain by head", "A source", "days resampled"},
             estimates);
   group.add({"days", "layer head", "count", "rainy days", "A source", "", Variable::Type::integer},
-            Array({1, 3}, {1, 2, 3}));
+            Array({1, kinds.size()}, days));
   group.add({"primary",
              "layer head",
              "1",
@@ -52,7 +55,7 @@ ComparedRun weather(const std::string& label, const std::vector<double>& rain,
              "",
              Variable::Type::flag,
              {"none", "wet", "dry"}},
-            Array({1, 3}, kinds));
+            Array({1, kinds.size()}, kinds));
   group.add({"rain_sum", {}, "mm", "all rain", "A source", "days resampled"},
             std::vector<Estimate>{{total, total - 1, total + 1}});
   group.add({"rain_share", "season", "1", "share of the rain", "A source", "days resampled"},
@@ -72,6 +75,8 @@ const std::vector<Presentation> presentations{
      .auxiliary = {"rain_null", "wind_p"}}};
 
 const std::vector<double> first_rain{1, 2, 3, 10, 20, 30};
+const std::vector<double> rain_of_five{1, 2, 3, 4, 5, 10, 20, 30, 40, 50};
+const std::vector<double> five_kinds(5, 0);
 
 ResultsGroup compared(const std::vector<ComparedRun>& runs) {
   return compare_runs(runs, command_line_order, presentations).group;
@@ -482,6 +487,20 @@ TEST(Comparison, ARunIsEqualToItself) {
   EXPECT_EQ(n_all, n_stay);
 }
 
+TEST(Comparison, RunsThatSampledOtherDocumentsAreNotPairedAsTheirFilesSay) {
+  const TemporaryDirectory folder;
+  const auto read = [&](const std::string& label, double more, double n_sampled) {
+    const std::string path = folder.file(label + ".h5");
+    write_results(of_documents(label, more, 3, n_sampled).results, path);
+    ComparedRun run = read_compared_run(path, presentations);
+    run.label = label;
+    return run;
+  };
+  const ComparedRun first = read("a", 0, 30);
+  EXPECT_TRUE(compared({first, read("b", 1, 30)}).variable("weather_rain_difference").interval);
+  EXPECT_FALSE(compared({first, read("c", 1, 20)}).variable("weather_rain_difference").interval);
+}
+
 TEST(Comparison, LeavesOutPatternsOfDocuments) {
   const TemporaryDirectory folder;
   const std::string path = folder.file("results.h5");
@@ -696,29 +715,44 @@ TEST(Comparison, FindingsNameWhatChanged) {
           "b differs from a beyond the intervals: wetness higher.",
           "Scores in which the most heads differ from a beyond their intervals: weather rain, "
           "spring (1 of 3 heads in b); weather rain, autumn (1 of 3 heads in b).",
-          "Scores whose order of heads agrees least with that in a, by Spearman's rho: weather "
-          "rain, spring (-0.5 in b); weather rain, autumn (1 in b); weather days (1 in b).",
           "In b 1 of 3 heads has another main type than in a (dry to wet)."));
 }
 
 TEST(Comparison, FindingsNameTheScoreOfTheLeastOrderThoughNoPanelShowsIt) {
-  std::vector<ComparedRun> runs{weather("a", first_rain, {0, 0, 0}, 5),
-                                weather("b", first_rain, {0, 0, 0}, 5)};
+  std::vector<ComparedRun> runs{weather("a", rain_of_five, five_kinds, 5),
+                                weather("b", rain_of_five, five_kinds, 5)};
   const auto add = [&](const char* name, const std::vector<std::vector<double>>& by_run) {
     for (std::size_t run = 0; run < runs.size(); ++run) {
-      runs[run].results.groups[0].add({name, "layer head", "1", name}, Array({1, 3}, by_run[run]));
+      runs[run].results.groups[0].add({name, "layer head", "1", name}, Array({1, 5}, by_run[run]));
     }
   };
-  add("wind", {{1, 2, 3}, {3, 2, 1}});
-  add("wind_p", {{0.1, 0.2, 0.3}, {0.3, 0.2, 0.1}});
-  EXPECT_THAT(
-      lines(compared(runs))[3],
-      HasSubstr("by Spearman's rho: weather wind (-1 in b); weather rain, spring (1 in b)"));
+  add("wind", {{1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}});
+  add("wind_p", {{0.1, 0.2, 0.3, 0.4, 0.5}, {0.5, 0.4, 0.3, 0.2, 0.1}});
+  EXPECT_EQ(lines(compared(runs))[3],
+            "Scores whose order of heads agrees least with that in a, by Spearman's rho over 5 "
+            "heads or more: weather wind (-1 in b).");
+}
+
+TEST(Comparison, FindingsNameNoScoreThatOrdersTheHeadsAlike) {
+  EXPECT_EQ(lines(compared({weather("a", rain_of_five, five_kinds, 5),
+                            weather("b", rain_of_five, five_kinds, 5)}))[3],
+            "Every score of 5 heads or more orders the heads as in a.");
+}
+
+TEST(Comparison, FindingsSayNothingOfTheOrderOfFourHeads) {
+  const ComparedRun first = weather("a", rain_of_five, five_kinds, 5);
+  const auto order_line = [&](const ComparedRun& later) {
+    return lines(compared({first, later}))[3];
+  };
+  const ComparedRun four = weather("b", {5, 4, nan, 2, 1, 10, 20, 30, 50, 40}, five_kinds, 5);
+  EXPECT_THAT(order_line(four), testing::EndsWith(": weather rain, autumn (0.9 in b)."));
+  EXPECT_THAT(order_line(with_removed_heads(four, "L0H1")),
+              testing::Not(HasSubstr("order of heads")));
 }
 
 TEST(Comparison, FindingsNameNoScoreOfUntrainedModels) {
-  std::vector<ComparedRun> runs{weather("a", first_rain, {0, 0, 0}, 5),
-                                weather("b", {9, 2, 3, 10, 20, 30}, {0, 0, 0}, 5)};
+  std::vector<ComparedRun> runs{weather("a", rain_of_five, five_kinds, 5),
+                                weather("b", {9, 2, 3, 4, 5, 10, 20, 30, 40, 50}, five_kinds, 5)};
   for (ComparedRun& run : runs) {
     ResultsGroup control = run.results.groups[0];
     control.name = "control/weather";
@@ -726,22 +760,24 @@ TEST(Comparison, FindingsNameNoScoreOfUntrainedModels) {
   }
   const ResultsGroup group = compared(runs);
   EXPECT_THAT(values(group, "control_weather_rain_changed"),
-              ElementsAre(0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0));
+              ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0));
   const std::vector<std::string> said = lines(group);
-  EXPECT_THAT(said[2], testing::EndsWith("intervals: weather rain, spring (1 of 3 heads in b)."));
+  EXPECT_THAT(said[2], testing::EndsWith("intervals: weather rain, spring (1 of 5 heads in b)."));
+  EXPECT_THAT(said[3], HasSubstr("order of heads"));
   EXPECT_THAT(said[3], testing::Not(HasSubstr("control")));
 }
 
 TEST(Comparison, FindingsNameNoNulls) {
-  ComparedRun first = weather("a", first_rain, {0, 0, 0}, 5),
-              later = weather("b", {9, 2, 3, 10, 20, 30}, {0, 0, 0}, 5);
+  ComparedRun first = weather("a", rain_of_five, five_kinds, 5),
+              later = weather("b", {9, 2, 3, 4, 5, 10, 20, 30, 40, 50}, five_kinds, 5);
   for (ComparedRun* const run : {&first, &later}) {
     Variable null = run->results.groups[0].variable("rain");
     null.name = "rain_null";
     run->results.groups[0].add(std::move(null));
   }
   const std::vector<std::string> said = lines(compared({first, later}));
-  EXPECT_THAT(said[2], testing::EndsWith("intervals: weather rain, spring (1 of 3 heads in b)."));
+  EXPECT_THAT(said[2], testing::EndsWith("intervals: weather rain, spring (1 of 5 heads in b)."));
+  EXPECT_THAT(said[3], HasSubstr("order of heads"));
   EXPECT_THAT(said[3], testing::Not(HasSubstr("null")));
 }
 

@@ -78,6 +78,17 @@ TEST(Blas, ShapesThatDoNotFitAreNamed) {
             "matrix product: [2, 3] times [4, 5] does not fit [2, 5]");
 }
 
+TEST(Blas, SizesBeyondOpenBlasIntegersAreNamed) {
+  const Matrix A(2, 3, arma::fill::ones);
+  Matrix C(3, 3);
+  const blas::ConstView column(A.memptr(), 2, 1, 46'341UL * 46'341UL);
+  EXPECT_EQ(test::message_of<ShapeError>([&] {
+              blas::multiply_serial(column, Transpose::yes, A, Transpose::no,
+                                    blas::View(C).rows(0, 1));
+            }),
+            "matrix product: expected sizes and strides up to 2147483647, got 2147488281");
+}
+
 TEST(Blas, ThreadCountIsWhatWasSet) {
   const int before = blas::thread_count();
   blas::set_thread_count(3);

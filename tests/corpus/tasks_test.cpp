@@ -1,6 +1,7 @@
 #include "headscope/tasks.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -253,6 +254,15 @@ TEST_F(TaskFilesTest, MalformedLinesAreNamed) {
   EXPECT_EQ(error_of("\n \n"), folder_.file("t.jsonl") + ": expected a pair a line, got none");
   EXPECT_EQ(test::message_of([&] { TaskFiles({folder_.file("none")}, tasks_tokenizer(), {}); }),
             folder_.file("none") + ": cannot be opened: No such file or directory");
+}
+
+TEST_F(TaskFilesTest, APipeIsNamed) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string path = "/dev/fd/" + std::to_string(ends[0]);
+  EXPECT_EQ(test::message_of([&] { TaskFiles({path}, tasks_tokenizer(), {}); }),
+            path + ": expected a file, got a pipe or device");
+  for (const int end : ends) close(end);
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ TEST(NamedMaps, NameEveryRowAndColumn) {
   };
   for (const auto& [n_row, n_column, n_panel] :
        {Form{46, 2, 1}, Form{90, 2, 1}, Form{7, 7, 1}, Form{7, 7, 2}, Form{15, 15, 1},
-        Form{15, 15, 12}, Form{5, 12, 3}}) {
+        Form{15, 15, 12}, Form{15, 15, 9}, Form{15, 15, 8}, Form{5, 12, 3}}) {
     Heatmap map;
     map.row_labels = names(n_row);
     map.column_labels = names(n_column);

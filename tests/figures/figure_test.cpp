@@ -11,8 +11,11 @@
 #include <limits>
 #include <regex>
 
+#include "figures/chart_range.hpp"
 #include "figures/figure_labels.hpp"
 #include "figures/figure_page.hpp"
+#include "figures/glyphs.hpp"
+#include "figures/gnuplot.hpp"
 #include "headscope/error.hpp"
 #include "support/figure_samples.hpp"
 #include "support/message_of.hpp"
@@ -358,6 +361,31 @@ TEST_F(Figures, ALogarithmicAxisOfLessThanTwoDecadesHasNumbersBetweenPowersOfTen
   }
 }
 
+TEST(LogTicks, AreAtLeastTwo) {
+  const auto ticks = [](double low, double high) { return log_ticks({true, low, high}); };
+  EXPECT_EQ(ticks(1, 100), "autofreq") << "two powers of ten";
+  EXPECT_EQ(ticks(1.7, 28), "autofreq add (2, 5, 20)");
+  EXPECT_EQ(ticks(11, 39), "autofreq add (20, 30)");
+  EXPECT_EQ(ticks(14, 26), "autofreq add (15, 20, 25)");
+  EXPECT_EQ(ticks(11.5, 15.2), "autofreq add (12, 14)");
+  EXPECT_EQ(ticks(10.4, 12.5), "autofreq add (11, 12)");
+}
+
+TEST_F(Figures, LogarithmicAxesOfAShortRangeHaveTwoNumbersInBothDirections) {
+  Figure figure = one_line_chart();
+  auto& chart = std::get<Chart>(figure.content);
+  chart.log_x = chart.log_y = true;
+  chart.panels[0].reference_lines.clear();
+  chart.panels[0].series = {Series::points("points")};
+  chart.panels[0].series[0].add(2, 1500);
+  chart.panels[0].series[0].add(24, 1500);
+  draw(figure);
+  const std::string svg = file(figure.name + ".svg");
+  for (const int tick : {2, 5, 10, 20, 1200, 1800}) {
+    EXPECT_EQ(count(svg, ">\\s*" + std::to_string(tick) + "\\s*<"), 1u) << tick;
+  }
+}
+
 TEST_F(Figures, PanelsWithOwnAxesShowTheRangeOfTheirSeries) {
   Figure figure = one_line_chart();
   auto& chart = std::get<Chart>(figure.content);
@@ -460,6 +488,30 @@ TEST_F(Figures, TextIsShownAsItIs) {
   std::get<Heatmap>(figure.content).row_labels = {"50 %d", "b"};
   draw(figure);
   EXPECT_THAT(file("small.svg"), HasSubstr(">50 %d</text>"));
+}
+
+TEST(Glyphs, AreReadFromRangesAndReplacedWhereMissing) {
+  const Glyphs glyphs = read_glyphs("20-7e a0  4e2d 110000 x 1f600-1f601 ");
+  EXPECT_EQ(with_glyphs("a中文\U0001F601\U0001F602\xFF", glyphs), "a中□\U0001F601□\xFF");
+  EXPECT_EQ(with_glyphs("é λ я", glyphs), "é λ я");
+  EXPECT_EQ(with_glyphs("文", read_glyphs("")), "文") << "the fonts are not known";
+}
+
+TEST_F(Figures, APngShowsABoxForACharacterThatNoFontHas) {
+  if (font_characters().empty()) GTEST_SKIP() << "needs fc-list";
+  const std::string lacking = "\U0010FFFD";
+  Figure figure = two_by_three();
+  std::string& label = std::get<Heatmap>(figure.content).row_labels[0];
+  label = "□";
+  draw(figure, {"png"});
+  const std::string boxed = file("small.png");
+  label = lacking;
+  draw(figure, {"svg", "png"});
+  EXPECT_TRUE(file("small.png") == boxed);
+  EXPECT_THAT(file("small.svg"), HasSubstr(">" + lacking + "</text>"));
+  EXPECT_THAT(file("small.gp"), HasSubstr(lacking));
+  const auto n_file = std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
+  EXPECT_EQ(n_file, 4) << "script, data and two pictures";
 }
 
 TEST_F(Figures, FewCountsHaveWholeTicks) {

@@ -192,6 +192,9 @@ TEST_F(ModelForms, AdaptersAreNamed) {
   test::write_file(folder_.file("adapter_config.json"), "{}");
   EXPECT_EQ(test::message_of<DataError>([&] { load_model(folder_.path()); }),
             folder_.path() + refusal);
+  test::write_file(folder_.file("training_args.bin"), "of PEFT's trainer");
+  EXPECT_EQ(test::message_of<DataError>([&] { load_model(folder_.path()); }),
+            folder_.path() + refusal);
   write([](const TensorSpec& spec, Stored& stored) {
     stored.name = "base_model.model.transformer." + stored.name;
     stored.name.replace(stored.name.rfind(".weight") + 1, 6, "lora_A.weight");

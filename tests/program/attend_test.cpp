@@ -44,6 +44,15 @@ TEST(Attend, PrintsALinePerKindAndThePath) {
   EXPECT_THAT(finished.out, testing::EndsWith("\n" + page + "\n"));
 }
 
+TEST(Attend, CutsALongSentenceInTheHeadingAtAWord) {
+  const TemporaryDirectory folder;
+  const std::string page = folder.file("a.html");
+  const std::string begin =
+      "When the children saw that the old dog and the young cat sat on the mat they";
+  ASSERT_EQ(run_headscope({"attend", begin + " laughed aloud", "--output", page}).exit_status, 0);
+  EXPECT_THAT(test::read_file(page), HasSubstr("“" + begin + " …”"));
+}
+
 TEST(Attend, SaysThatANextWordOfSeveralTokensIsReadAsItsFirst) {
   const TemporaryDirectory folder;
   const Finished finished = run_headscope(

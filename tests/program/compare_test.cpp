@@ -89,6 +89,15 @@ TEST_F(CompareCommand, SetsModelsOfAnyShapeAgainstTheirSize) {
   EXPECT_FALSE(group.has("circuits_ov_copying"));
 }
 
+TEST_F(CompareCommand, OrdersRunsByEveryNumberThatItsHelpNames) {
+  const std::string help = run_headscope({"compare", "--help"}).out;
+  for (const char* const name :
+       {"n_layer", "n_head", "n_kv_head", "d_model", "d_head", "d_mlp", "n_ctx", "d_vocab"}) {
+    EXPECT_THAT(help, HasSubstr(name));
+    EXPECT_EQ(compare({wide_, a_, "--by", name, "--quiet", "--force"}).exit_status, 0) << name;
+  }
+}
+
 TEST_F(CompareCommand, OrdersRunsByTheNumbersOfTheirLabels) {
   const Finished finished =
       compare({a_, b_, "--label", "100", "3.5", "--by", "% of training", "--quiet"});

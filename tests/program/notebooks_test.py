@@ -192,6 +192,13 @@ class Module(unittest.TestCase):
         axis = hs.head_view(run, ["L1H2"], tokens=slice(0, 12), least=0.05)
         self.assertEqual(sum(len(line.get_xdata()) == 2 for line in axis.lines), int((weight >= 0.05).sum()))
 
+    def test_the_head_view_draws_dollar_signs_as_they_are(self):
+        kept = load(RESULTS)["attention/0"].copy(deep=True)
+        kept["token_text"].values[1] = r"$\x$"
+        run = mock.MagicMock(**{"__getitem__.return_value": kept, "n_layer": 2, "n_head": 4})
+        axis = hs.head_view(run, ["L1H2"], tokens=slice(0, 12))
+        axis.figure.canvas.draw()
+
 
 class Notebooks(unittest.TestCase):
     def test_there_are_notebooks(self):

@@ -83,7 +83,7 @@ class Progress(unittest.TestCase):
                 lines = re.split(r"[\r\n]+", without_escapes(written))
                 self.assertLess(max(map(len, lines)), columns, lines)
                 text = "\n".join(lines)
-                for phase in ("loading model and corpus", "comparing heads", "drawing tables, figures and report"):
+                for phase in ("loading model and corpus", "comparing heads", "writing results.h5", "drawing tables, figures and report"):
                     self.assertIn(phase, text)
                 self.assertRegex(text, r"finished in \d+ s")
                 if columns >= 72:

@@ -264,7 +264,7 @@ def check_labels(group, model, pieces, n_document, seed):
             overlap[i, layer, head] = same_place(*pair)
             mean = loss(layer, head, lambda piece: mean_z[layer][head]) - clean
             increase[layer, head] = mean / n_token
-            if not group["mean_ablation_increase_ci_low"][layer, head] > 0:
+            if np.isnan(mass[i, layer, head]) or not group["mean_ablation_increase_ci_low"][layer, head] > 0:
                 continue
             share[i, layer, head], control[i, layer, head] = (
                 1 - (looking(layer, head, pair[0], which) - clean) / mean for which in pair)

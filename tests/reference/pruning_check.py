@@ -231,8 +231,10 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
     exact = ablated - baseline[:, None, None, None]
     x, y = (values / n[:, None, None] for values in (predicted[:len(passes), 0], exact[:, 0]))
     moments = [np.tensordot(n / n.sum(), values, 1) for values in (x, y, x * x, x * y, y * y)]
-    compare("first_order_r2", (moments[3] - moments[0] * moments[1]) ** 2
-            / ((moments[2] - moments[0] ** 2) * (moments[4] - moments[1] ** 2)), group["first_order_r2"][()], LOSS_TOLERANCE)
+    variation = [(squares - center ** 2) * (squares - center ** 2 > 1e-12 * squares)
+                 for center, squares in ((moments[0], moments[2]), (moments[1], moments[4]))]
+    variations = np.where(variation[0] * variation[1] > 0, variation[0] * variation[1], np.nan)
+    compare("first_order_r2", (moments[3] - moments[0] * moments[1]) ** 2 / variations, group["first_order_r2"][()], LOSS_TOLERANCE)
     all_n, all_baseline = n, baseline
     donor_error = np.sqrt(donor_variance) / n.sum()
     compare("donor_error", donor_error, group["donor_error"][()], LOSS_TOLERANCE)

@@ -323,6 +323,17 @@ TEST(PatternDocuments, AreNamedByTheirWordsWhereTokensSplitCharacters) {
             "“a \\x" + std::string(35, 'y') + " …”");
 }
 
+TEST(PatternDocuments, AreNamedWithoutTheTokenThatDocumentsBeginWith) {
+  const auto title = [](const std::string& first_token) {
+    Results results = with_patterns(1, 2, 3, 3);
+    results.attributes["first_token"] = first_token;
+    results.groups[0].add({"token_text", "query", "1", "tokens"}, {"<s>", " One", "<s>"});
+    return pattern_documents(results, {2, 3})[0]["title"].get<std::string>();
+  };
+  EXPECT_EQ(title("<s> (from bos_token_id of the config)"), "“One<s>”");
+  EXPECT_EQ(title("no token of their own (--no-bos)"), "“<s> One<s>”");
+}
+
 TEST(PatternDocuments, SayHowManyTokensTheDocumentHasAndHowManyAreKept) {
   Results results = with_patterns(1, 2, 3, 4);
   const auto tokens_of = [&] {

@@ -182,6 +182,24 @@ TEST(Results, NamesWhatIsMissingInAFile) {
   EXPECT_EQ(message_of([&] { read_results(path); }), path + ":pruning@summary: no such attribute");
 }
 
+TEST(Results, NamesTheKindOfAnAttributeThatIsNotText) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.file("results.h5");
+  const auto error_with = [&](const hdf5::Attribute& title) {
+    hdf5::OutputFile file(path);
+    file.set_attribute("", "format", std::string("headscope results 2"));
+    file.set_attribute("", "groups", std::vector<std::string>{"pruning"});
+    file.create_group("pruning");
+    file.set_attribute("pruning", "title", title);
+    file.publish();
+    return message_of([&] { read_results(path); });
+  };
+  const std::string expected = path + ":pruning@title: expected text, got ";
+  EXPECT_EQ(error_with(std::int64_t{3}), expected + "a whole number");
+  EXPECT_EQ(error_with(0.5), expected + "a number");
+  EXPECT_EQ(error_with(std::vector<std::string>{"a", "b"}), expected + "a list of texts");
+}
+
 // The error of reading a results file after HDF5 has made `change` in it.
 std::string error_after(const std::function<void(hid_t)>& change) {
   const test::TemporaryDirectory folder;

@@ -4,8 +4,7 @@
 #include <array>
 #include <set>
 
-#include "base/label_text.hpp"
-#include "base/utf8.hpp"
+#include "excerpt.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -95,59 +94,26 @@ ExampleDocument kept_example(const Statistics& statistics, std::uint64_t documen
   return example;
 }
 
-/// A stretch of a document's text, and where tokens lie in it, in characters.
-class Excerpt {
- public:
-  /// The query's sentence, or some tokens around it, with the other positions as far as they are
-  /// not too far back.
-  Excerpt(const ExampleDocument& document, Index query, const std::vector<Index>& beside) {
-    const Index n_token = document.token_text.size();
-    first_ = query > tokens_before ? query - tokens_before : 1;
-    end_ = std::min(n_token, query + tokens_after + 1);
-    const Index sentence = document.sentence[query];
-    if (sentence != no_position) {
-      first_ = end_ = query;
-      while (first_ > 1 && document.sentence[first_ - 1] == sentence) --first_;
-      while (end_ < n_token && document.sentence[end_] == sentence) ++end_;
-    }
-    for (const Index other : beside) {
-      if (other != no_position && other > 0 && other + furthest_shown >= query) {
-        first_ = std::min(first_, other);
-      }
-    }
-    for (Index token = first_; token < end_; ++token) {
-      const std::string text = one_line(document.token_text[token]);
-      const bool blank = !text.empty() && text[0] == ' ';
-      starts_.push_back(length_ + (blank && token > first_ ? 1 : 0));
-      const std::string shown = blank && token == first_ ? text.substr(1) : text;
-      length_ += character_count(shown);
-      ends_.push_back(length_);
-      joins_.push_back(!text.empty() && utf8::is_word_byte(text[0]));
-      text_ += shown;
+/// The query's sentence, or some tokens around it, with the other positions as far as they are not
+/// too far back.
+Excerpt example_excerpt(const ExampleDocument& document, Index query,
+                        const std::vector<Index>& beside) {
+  const Index n_token = document.token_text.size();
+  Index first = query > tokens_before ? query - tokens_before : 1;
+  Index end = std::min(n_token, query + tokens_after + 1);
+  const Index sentence = document.sentence[query];
+  if (sentence != no_position) {
+    first = end = query;
+    while (first > 1 && document.sentence[first - 1] == sentence) --first;
+    while (end < n_token && document.sentence[end] == sentence) ++end;
+  }
+  for (const Index other : beside) {
+    if (other != no_position && other > 0 && other + furthest_shown >= query) {
+      first = std::min(first, other);
     }
   }
-
-  const std::string& text() const { return text_; }
-  bool has(Index token) const { return token >= first_ && token < end_; }
-  double start(Index token) const { return has(token) ? place(starts_, token) : -1; }
-  /// @param whole_word  the end of the word that the token begins.
-  double end(Index token, bool whole_word) const {
-    if (!has(token)) return -1;
-    while (whole_word && has(token + 1) && joins_[token + 1 - first_]) ++token;
-    return place(ends_, token);
-  }
-
- private:
-  double place(const std::vector<std::size_t>& places, Index token) const {
-    return static_cast<double>(places[token - first_]);
-  }
-
-  Index first_ = 0, end_ = 0;
-  std::size_t length_ = 0;
-  std::string text_;
-  std::vector<std::size_t> starts_, ends_;
-  std::vector<bool> joins_;  // the token goes on with the word of the token before
-};
+  return {document.token_text, first, end};
+}
 
 /// The variables of the group for one example.
 struct ExampleRow {
@@ -252,7 +218,8 @@ class ExampleChooser {
     const HeadIndex head = HeadIndex::of(head_index, n_head_);
     const auto& also_shown = types_[type].examples.also_shown;
     const Index beside = also_shown ? also_shown(shown.target) : no_position;
-    const Excerpt excerpt(*shown.example, query, {shown.target, shown.attended, beside});
+    const Excerpt excerpt =
+        example_excerpt(*shown.example, query, {shown.target, shown.attended, beside});
     ExampleRow& row = rows_.emplace_back(
         ExampleRow{head.layer,
                    head.head,
@@ -265,12 +232,14 @@ class ExampleChooser {
                    {},
                    {}});
     if (shown.attended != no_position) {
-      row.attended = one_line(shown.example->token_text[shown.attended]);
+      row.attended = Excerpt(shown.example->token_text, shown.attended, shown.attended + 1)
+                         .text_of(shown.attended);
     }
     const Index tokens[] = {query, shown.target, shown.attended};
     for (std::size_t i = 0; i < 3; ++i) {
       row.starts[i] = excerpt.start(tokens[i]);
-      row.ends[i] = excerpt.end(tokens[i], shown.found_in->word != no_position);
+      const bool are_words = shown.found_in->word != no_position;
+      row.ends[i] = are_words ? excerpt.word_end(tokens[i]) : excerpt.end(tokens[i]);
     }
   }
 

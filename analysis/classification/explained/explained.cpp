@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mean_z.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
 #include "scores/sums.hpp"
@@ -88,10 +89,7 @@ void Explanation::add_layer_means(const LayerView& view, const std::vector<Label
     statistics.sum(mean_z_count, {1})(0) += static_cast<double>(view.n_token - 1);
   }
   if (!has_label(view.layer)) return;
-  Array& z = statistics.sum(mean_z_name(view.layer), {view.z.n_rows});
-  for (Index t = 1; t < view.n_token; ++t) {
-    for (Index i = 0; i < z.size(); ++i) z(i) += view.z(i, t);
-  }
+  add_z(view, statistics.sum(mean_z_name(view.layer), {view.z.n_rows}).values);
   // Sum and count of attention by distance; the last is that to position 0.
   const Index n_ctx = model_.config.n_ctx, n_head = model_.config.n_head;
   for (std::size_t i = 0; i < labels_.size(); ++i) {
@@ -138,11 +136,7 @@ void Explanation::begin_losses(const Statistics& earlier, const ComputeContext& 
   const double n_position = earlier.total(mean_z_count)(0);
   for (Index layer = 0; layer < mean_z_.size(); ++layer) {
     if (!has_label(layer)) continue;
-    const Array z = earlier.total(mean_z_name(layer));
-    mean_z_[layer].set_size(z.size());
-    for (Index i = 0; i < z.size(); ++i) {
-      mean_z_[layer](i) = static_cast<float>(z.values[i] / n_position);
-    }
+    mean_z_[layer] = means_of(earlier.total(mean_z_name(layer)).values, n_position);
   }
   const Index n_ctx = model_.config.n_ctx;
   for (Label& label : labels_) {

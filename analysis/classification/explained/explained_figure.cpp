@@ -70,10 +70,9 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
           "(L_mean - L), with a 95 % interval (documents resampled). 1: the head does no more than "
           "its label says; 0: the label is worth no more than the head's mean output; below 0: the "
           "label misleads (shares below -1 are drawn at -1, those above 1.2 at 1.2). Another "
-          "type's place is the control. "
-          "Unexplained: the interval does not lie above 0, or the paired difference from the "
-          "control does not. Labels that name no place and labels of heads without a measurable "
-          "effect are left out." +
+          "type's place is the control. Unexplained: the interval does not lie above 0, or the "
+          "paired difference from the control does not. Labels that name no place and labels of "
+          "heads without a measurable effect are left out." +
           (same.empty()
                ? ""
                : " At more than half of the queries for which the label names a place the control "

@@ -16,16 +16,17 @@ struct MeasuredLabel {
   std::size_t head_index = 0;
   std::string place_text, control_text;
   Array sums;                            // block x loss
+  double n_query = 0;                    // queries for which the label names a place
   double mass = arma::datum::nan;        // the head's attention to the label's place
   double overlap = arma::datum::nan;     // share of queries for which the control is the same place
   double clean_loss = arma::datum::nan;  // nats per token
   Estimate increase = {}, share = {}, control_share = {}, gain = {}, said_share = {};
   std::string text = {};  // explained_text
 
-  bool has_effect() const { return is_measurable(increase, clean_loss); }
+  bool is_measured() const { return n_query > 0 && is_measurable(increase, clean_loss); }
 
   LabelVerdict verdict() const {
-    if (!has_effect()) return not_measured;
+    if (!is_measured()) return not_measured;
     return share.low > 0 && gain.low > 0 ? explained : unexplained;
   }
 };
@@ -37,9 +38,10 @@ std::string stays(const Estimate& share) {
 }
 
 std::string explained_text(const MeasuredLabel& label, double n_document) {
+  if (label.n_query == 0) return "not measured: the sampled documents have no such place";
   if (!label.increase.has_interval())
     return "not measured: " + no_interval_text(n_document, "documents");
-  if (label.verdict() == not_measured) {
+  if (!label.is_measured()) {
     return "not measured: replacing the head's output by its mean has no measurable cost";
   }
   return std::string(label.verdict() == unexplained ? "unexplained: " : "") +
@@ -69,7 +71,7 @@ std::vector<MeasuredLabel> measured_labels(const HeadTypeList& types, const Stat
     const double n_query = of_place(place_query);
     labels.push_back({place, head_index, type.place(group, head_index).text,
                       control_place(types, type, group, head_index).text, statistics.total(name),
-                      Ratio{of_place(place_mass), n_query}.value(),
+                      n_query, Ratio{of_place(place_mass), n_query}.value(),
                       Ratio{of_place(place_same), n_query}.value()});
   }
   return labels;
@@ -98,7 +100,7 @@ void estimate_labels(const Statistics& statistics, const AnalysisSettings& setti
   for (std::size_t i = 0; i < labels.size(); ++i) {
     labels[i].clean_loss = labels[i].sums.weighted_sum(bootstrap.observed())(explained_clean) / n;
     labels[i].increase = estimates[i * n_value];
-    if (!labels[i].has_effect()) continue;
+    if (!labels[i].is_measured()) continue;
     labels[i].share = estimates[i * n_value + 1];
     labels[i].control_share = estimates[i * n_value + 2];
     labels[i].gain = estimates[i * n_value + 3];
@@ -163,7 +165,7 @@ std::string explained_line(const ResultsGroup& group) {
     };
     return numbers_where(increase.values.size(), lacks_interval).empty()
                ? "The run cannot tell whether labels explain effects: no head whose label names a "
-                 "place has a measurable effect on the loss."
+                 "place in the sampled documents has a measurable effect on the loss."
                : "Without intervals the run cannot tell whether labels explain effects: " +
                      no_interval_text(group.scalar("explained_documents"), "documents") + ".";
   }

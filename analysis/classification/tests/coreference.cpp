@@ -18,6 +18,7 @@ CoreferenceTest test_coreference(const WeightedSums& sums, const std::vector<Ind
     test.of_rule.row(rule) = rules.row(2 * rule + 1);  // of pronouns
   }
   test.baseline = arma::max(test.of_rule, 0);
+  test.baseline.elem(arma::find_nonfinite(test.baseline)).fill(arma::datum::nan);
   test.n_pronoun = paired.n_case();
   test.n_document = paired.n_document();
   for (Index head_index = 0; head_index < test.accuracy.n_rows; ++head_index) {

@@ -10,7 +10,7 @@ namespace headscope {
 struct CoreferenceTest {
   arma::mat accuracy;     ///< head_index x weighting
   arma::mat of_rule;      ///< rule x weighting
-  arma::rowvec baseline;  ///< weighting: the best rule's under each
+  arma::rowvec baseline;  ///< weighting: the best rule's under each; NaN without pronouns
   double n_pronoun = 0;
   double n_document = 0;  ///< odd documents that have one
   /// Per head; one-sided paired t over odd documents of the head's hits minus those of the rule

@@ -198,6 +198,10 @@ std::string arc_text(const ResultsGroup& group, std::size_t test) {
   return arc_text(group.labels("relation")[test / 2], static_cast<ArcDirection>(test % 2));
 }
 
+bool names_word_class(const ResultsGroup& group) {
+  return !std::ranges::all_of(group.texts("relation_class"), &std::string::empty);
+}
+
 bool is_enough(double n_case, double n_document) {
   return n_case >= least_heldout_cases && n_document >= least_heldout_documents;
 }

@@ -57,6 +57,10 @@ std::string arc_text(const std::string& relation, ArcDirection direction);
 /// The same from a test's place along the dimensions relation and direction.
 std::string arc_text(const ResultsGroup& group, std::size_t test);
 
+/// Whether the nearest word of a part of speech is a rule for any relation: not where
+/// `--relation-baseline offset` leaves that rule out.
+bool names_word_class(const ResultsGroup& group);
+
 /// Whether so many held-out cases in so many documents are enough to test heads on.
 bool is_enough(double n_case, double n_document);
 bool is_tested(const RelationTest& test);

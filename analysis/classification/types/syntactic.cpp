@@ -78,6 +78,9 @@ double syntactic_power(const Measured& measured) {
 
 /// How many heads would pass by the published test.
 std::string offset_note(const Measured& measured) {
+  const bool has_class = std::ranges::any_of(
+      measured.relations, [](const RelationTest& test) { return test.word_class != no_position; });
+  if (!has_class) return " The only rule was the best fixed offset, as in published tests.";
   std::size_t n = 0;
   for (Index head_index = 0; head_index < measured.n_head_total(); ++head_index) {
     n += std::ranges::any_of(measured.relations, [&](const RelationTest& test) {

@@ -91,7 +91,8 @@ double pruning_cost(const PathsInput& input, std::uint64_t batch) {
   const PairBatch& first = input.batches[batch];
   const std::size_t n_pair = input.tasks[first.task].pairs.size();
   return n_check / 2 * input.n_token(batch) * static_cast<double>(n_pair) /
-         static_cast<double>(first.count) * sampled_share(input, {first.task, 0, n_pair, 0});
+         static_cast<double>(first.count) *
+         sampled_share(input, {.task = first.task, .count = n_pair});
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ class EdgeGradientPass : public TaskPass {
         means_(node_means(input, earlier)),
         forward_(input.model, input.compute),
         clean_(input.model, input.compute, input.settings.ablation(0)),
-        gradient_(input.model, input.compute, input.options().n_gradient_step()) {}
+        gradient_(input.model, input.compute, input.options().n_step) {}
   std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
     const PairBatch& pairs = input_.batches[batch];
     const Task& task = input_.tasks[pairs.task];
@@ -55,8 +55,7 @@ class EdgeGradientPass : public TaskPass {
 PathPass edge_gradient_pass() {
   return {"differentiating edges on tasks", make_pass<EdgeGradientPass, PathsInput>,
           [](const PathsInput& input, std::uint64_t batch) {
-            return 5 * static_cast<double>(input.options().n_gradient_step()) *
-                   input.n_token(batch);
+            return 5 * static_cast<double>(input.options().n_step) * input.n_token(batch);
           }};
 }
 

@@ -44,10 +44,16 @@ SampledPairs half_of_pairs(const PathsInput& input, std::size_t task, bool judge
   return pairs_numbered(input, task, std::move(numbers));
 }
 
+std::vector<unsigned char> flags_of(std::span<const Index> edges, Index n_edge) {
+  std::vector<unsigned char> flags(n_edge, 0);
+  for (const Index edge : edges) flags[edge] = 1;
+  return flags;
+}
+
 }  // namespace
 
 std::uint64_t SampledPairs::n_token() const {
-  return pair_numbers.empty() ? 0 : pair_ends(task, {0, 0, pair_numbers.size(), 0}).back();
+  return pair_numbers.empty() ? 0 : pair_ends(task, {.count = pair_numbers.size()}).back();
 }
 
 SampledPairs sampled_pairs(const PathsInput& input, const PairBatch& batch) {

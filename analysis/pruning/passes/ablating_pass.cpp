@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "headscope/gradient.hpp"
+#include "mean_z.hpp"
 #include "pruning/direct_effects.hpp"
 #include "pruning/passes/donors.hpp"
 #include "pruning/results.hpp"
@@ -19,12 +20,13 @@ struct AblationInput : DonorInput {
 /// @param earlier  the sums of that pass.
 /// @return per layer, d_z; zero where no position was summed.
 std::vector<Vector> mean_z(const Statistics& earlier, const ModelConfig& config) {
-  std::vector<Vector> mean(config.n_layer, Vector(config.d_z(), arma::fill::zeros));
+  const Index d_z = config.d_z();
+  std::vector<Vector> mean(config.n_layer, Vector(d_z, arma::fill::zeros));
   if (!earlier.has("z")) return mean;
   const Array sum = earlier.total("z");
   const double count = earlier.total("z_count")(0);
   for (Index l = 0; l < mean.size(); ++l) {
-    for (Index i = 0; i < config.d_z(); ++i) mean[l](i) = static_cast<float>(sum(l, i) / count);
+    mean[l] = means_of(std::span(sum.values).subspan(l * d_z, d_z), count);
   }
   return mean;
 }

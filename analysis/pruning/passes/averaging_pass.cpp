@@ -1,13 +1,13 @@
+#include "mean_z.hpp"
 #include "pruning/passes/pruning_pass.hpp"
 
 namespace headscope {
 namespace {
 
 void add_mean_z(const LayerView& view, const ModelConfig& config, DocumentStatistics& statistics) {
-  Array& sum = statistics.sum("z", {config.n_layer, config.d_z()});
-  for (Index t = 1; t < view.n_token; ++t) {
-    for (Index i = 0; i < config.d_z(); ++i) sum(view.layer, i) += view.z(i, t);
-  }
+  const Index d_z = config.d_z();
+  Array& sum = statistics.sum("z", {config.n_layer, d_z});
+  add_z(view, std::span(sum.values).subspan(view.layer * d_z, d_z));
   if (view.layer == 0) {
     statistics.sum("z_count", {1})(0) += static_cast<double>(view.n_token - 1);
   }

@@ -1,5 +1,6 @@
 #include "headscope/ablation.hpp"
 #include "headscope/gradient.hpp"
+#include "mean_z.hpp"
 #include "tasks/passes/first_differences.hpp"
 #include "tasks/passes/tasks_pass.hpp"
 #include "tasks/results.hpp"
@@ -9,18 +10,15 @@ namespace {
 
 /// Per task, d_z x layer; zero without tokens. @param earlier  the sums of z_averaging_pass.
 std::vector<Matrix> mean_z_of(const TasksInput& input, const Statistics& earlier) {
-  const ModelConfig& config = input.model.config;
-  std::vector<Matrix> means(input.tasks.size(),
-                            Matrix(config.d_z(), config.n_layer, arma::fill::zeros));
+  const Index d_z = input.model.config.d_z(), n_layer = input.model.config.n_layer;
+  std::vector<Matrix> means(input.tasks.size(), Matrix(d_z, n_layer, arma::fill::zeros));
   for (std::size_t task = 0; task < means.size(); ++task) {
     const TaskSums names(task);
     if (!earlier.has(names.z)) continue;
     const Array sum = earlier.total(names.z);
     const double count = earlier.total(names.n_token)(0);
-    for (Index l = 0; l < config.n_layer; ++l) {
-      for (Index i = 0; i < config.d_z(); ++i) {
-        means[task](i, l) = static_cast<float>(sum(l, i) / count);
-      }
+    for (Index l = 0; l < n_layer; ++l) {
+      means[task].col(l) = means_of(std::span(sum.values).subspan(l * d_z, d_z), count);
     }
   }
   return means;

@@ -38,10 +38,11 @@ TaskTemplate gendered_pronoun_template() {
                        single_token_qualities = words.single_token_words("qualities", qualities);
             return [=](Draws& draws) -> TemplatePair {
               const bool is_female = draws.below(2) == 1;
-              return {filled(draws.one_of(tag_frames),
-                             {{"name", draws.one_of(is_female ? female : male)},
-                              {"role", draws.one_of(single_token_roles)},
-                              {"quality", draws.one_of(single_token_qualities)}}),
+              const std::string name = draws.one_of(is_female ? female : male),
+                                role = draws.one_of(single_token_roles),
+                                quality = draws.one_of(single_token_qualities),
+                                frame = draws.one_of(tag_frames);
+              return {filled(frame, {{"name", name}, {"role", role}, {"quality", quality}}),
                       is_female ? " she" : " he", is_female ? " he" : " she"};
             };
           }};

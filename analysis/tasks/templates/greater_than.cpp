@@ -83,10 +83,11 @@ TaskTemplate greater_than_template() {
               const std::uint64_t n = ends.numbers.size(),
                                   later = begin.place + 1 + draws.below(n - begin.place - 1),
                                   earlier = draws.below(begin.place);
-              return {filled(draws.one_of(frames_of_years), {{"thing", draws.one_of(things)},
-                                                             {"century", begin.century},
-                                                             {"begin", begin.digits}}),
-                      ends.numbers[later], ends.numbers[earlier]};
+              const std::string thing = draws.one_of(things), frame = draws.one_of(frames_of_years);
+              return {
+                  filled(frame,
+                         {{"thing", thing}, {"century", begin.century}, {"begin", begin.digits}}),
+                  ends.numbers[later], ends.numbers[earlier]};
             };
           }};
 }

@@ -40,11 +40,13 @@ TaskTemplate ioi_template() {
               const auto [giver, receiver] = draws.two_of(names);
               // Names in the order ABB or BAB, as often.
               const bool giver_first = draws.below(2) == 1;
-              return {filled(draws.one_of(ioi_frames), {{"first", giver_first ? giver : receiver},
-                                                        {"second", giver_first ? receiver : giver},
-                                                        {"giver", giver},
-                                                        {"place", draws.one_of(places)},
-                                                        {"thing", draws.one_of(things)}}),
+              const std::string place = draws.one_of(places), thing = draws.one_of(things),
+                                frame = draws.one_of(ioi_frames);
+              return {filled(frame, {{"first", giver_first ? giver : receiver},
+                                     {"second", giver_first ? receiver : giver},
+                                     {"giver", giver},
+                                     {"place", place},
+                                     {"thing", thing}}),
                       " " + receiver, " " + giver};
             };
           }};

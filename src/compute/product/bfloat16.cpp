@@ -244,7 +244,7 @@ void Bfloat16Sums::multiply(OperandRange X, OperandRange W, Index n_in, blas::Vi
       if (n_row == block && n_col == block) {
         kernel(x, w, n_step, y.data, y.stride, add);
       } else {
-        fill_part(y, add, [&](float* whole) { kernel(x, w, n_step, whole, block, add); });
+        fill_part(y, add, [&](float* full) { kernel(x, w, n_step, full, block, add); });
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <latch>
+#include <limits>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -48,9 +49,16 @@ struct Product {
     const bool a = transpose_A == Transpose::yes, b = transpose_B == Transpose::yes;
     const Index rows = a ? A.n_col : A.n_row, cols = b ? B.n_row : B.n_col;
     const Index inner_B = b ? B.n_col : B.n_row;
-    if (inner() == inner_B && rows == C.n_row && cols == C.n_col) return;
-    throw ShapeError("matrix product: " + shape(rows, inner()) + " times " + shape(inner_B, cols) +
-                     " does not fit " + shape(C.n_row, C.n_col));
+    if (inner() != inner_B || rows != C.n_row || cols != C.n_col) {
+      throw ShapeError("matrix product: " + shape(rows, inner()) + " times " +
+                       shape(inner_B, cols) + " does not fit " + shape(C.n_row, C.n_col));
+    }
+    constexpr Index most = std::numeric_limits<blasint>::max();
+    const Index largest = std::max({rows, cols, inner(), A.stride, B.stride, C.stride});
+    if (largest > most) {
+      throw ShapeError("matrix product: expected sizes and strides up to " + std::to_string(most) +
+                       ", got " + std::to_string(largest));
+    }
   }
 
   // Fills rows [row, row_end) and columns [col, col_end) of C.

@@ -232,9 +232,9 @@ void Int16Products::multiply(OperandRange X, OperandRange W, Index n_in, blas::V
     }
     for (Index column = 0; column < Y.n_col; column += block) {
       const Index n_column = std::min(block, Y.n_col - column);
-      fill_part(Y.rows(output, n_row).cols(column, n_column), add, [&](float* whole) {
+      fill_part(Y.rows(output, n_row).cols(column, n_column), add, [&](float* full) {
         for (Index in = 0; in < n_in; in += group) {
-          multiply_group(column, n_column, output, in, whole, block);
+          multiply_group(column, n_column, output, in, full, block);
         }
       });
     }

@@ -81,9 +81,10 @@ class Trial {
     }
   }
 
-  static double median_ratio(const std::vector<double>& of, const std::vector<double>& to) {
-    std::vector<double> ratios(of.size());
-    std::ranges::transform(of, to, ratios.begin(), std::divides());
+  static double median_ratio(const std::vector<double>& dividends,
+                             const std::vector<double>& divisors) {
+    std::vector<double> ratios(dividends.size());
+    std::ranges::transform(dividends, divisors, ratios.begin(), std::divides());
     const auto middle = ratios.begin() + ratios.size() / 2;
     std::ranges::nth_element(ratios, middle);
     return *middle;

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+
+#include "headscope/forward.hpp"
+#include "headscope/types.hpp"
+
+/// Mean z over tokens, which takes the place of a head's z in mean ablation.
+namespace headscope {
+
+/// Adds z of the tokens after position 0. @param sums  d_z.
+inline void add_z(const LayerView& view, std::span<double> sums) {
+  for (Index t = 1; t < view.n_token; ++t) {
+    for (Index i = 0; i < sums.size(); ++i) sums[i] += view.z(i, t);
+  }
+}
+
+/// @param sums   over tokens: d_z.
+/// @param count  of tokens.
+inline Vector means_of(std::span<const double> sums, double count) {
+  Vector means(sums.size());
+  for (Index i = 0; i < sums.size(); ++i) means(i) = static_cast<float>(sums[i] / count);
+  return means;
+}
+
+}  // namespace headscope
