@@ -67,8 +67,9 @@ Figure mean_cosine(const Results& results, const ResultsGroup& group) {
     };
     ChartPanel& panel =
         panels.emplace_back(ChartPanel{spaces[space] + " space", {line("model", group)}});
-    if (results.has("control/correlation")) {
-      panel.series.push_back(line("untrained", results.group("control/correlation")));
+    const std::string control = std::string(control_prefix) + group.name;
+    if (results.has(control)) {
+      panel.series.push_back(line("untrained", results.group(control)));
     }
   }
   return {

@@ -18,8 +18,8 @@ struct Estimate {
   /// Bounds of the interval; NaN where there is none.
   double low = std::numeric_limits<double>::quiet_NaN();
   double high = std::numeric_limits<double>::quiet_NaN();
-  /// Runs on the same units are compared (paired_differences) by influences if the interval is
-  /// studentised, else by resamples. Both are empty where there is no interval.
+  /// Runs on the same units are compared (paired_differences) by influences, which Bootstrap's
+  /// intervals have, or by resamples, which others have. Both are empty where there is no interval.
   ///
   /// The value on the first resamples, at most n_kept_resample, in their order.
   std::vector<float> resamples = {};

@@ -244,9 +244,10 @@ bool is_results_file(const std::string& path);
 /// Writes `{directory}/{group}.{variable}.csv` in long form: one row per element with a column per
 /// dimension, then the value and, for a variable with an interval, its bounds `ci_low` and
 /// `ci_high`. The slash of a nested group becomes a dot, flags are written as their meanings,
-/// missing numbers as NaN. Claims, resamples, variables by query and key, and variables of more
-/// than a million elements have no table. A group whose only dimension is `example` becomes one
-/// table `{group}.csv` with a column per variable. `headscope-tables.txt` lists the tables.
+/// missing numbers as NaN. Claims, resamples, influences, variables by query and key, and
+/// variables of more than a million elements have no table. A group whose only dimension is
+/// `example` becomes one table `{group}.csv` with a column per variable. `headscope-tables.txt`
+/// lists the tables.
 void write_tables(const Results& results, const std::string& directory);
 
 /// Writes the tables of attention patterns, which `write_tables` leaves out because they are large.

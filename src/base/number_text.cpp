@@ -27,7 +27,9 @@ std::string decimals(double value, int count) {
 
 std::string percent(double share) {
   const double size = std::abs(share);
-  return (size < 10 ? number_text(100 * share, size < 0.1 ? 2 : 3) : decimals(100 * share, 0)) +
+  constexpr double of_four_digits = 9.995;
+  return (size < of_four_digits ? number_text(100 * share, size < 0.1 ? 2 : 3)
+                                : decimals(100 * share, 0)) +
          " %";
 }
 

@@ -117,7 +117,7 @@ std::string underscored(std::string name) {
   return name;
 }
 
-/// Whether findings name the variable: it is of the runs' models, not of an untrained one.
+/// Whether findings name the variable: a score of the runs' models, not of an untrained one.
 /// @param auxiliary  names of variables that are no scores.
 bool is_score(const Variable& variable, const std::set<std::string>& auxiliary) {
   return !auxiliary.contains(variable.name) &&

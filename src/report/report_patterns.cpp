@@ -103,8 +103,7 @@ nlohmann::json packed(const Weighting& weighting, const HeadShape& shape, std::s
           {"bytes", base64(bytes)}};
 }
 
-/// The tokens that its writer wrote: without the one that documents begin with, and without
-/// `<|endoftext|>`.
+/// The tokens without the one that documents begin with, and without `<|endoftext|>`.
 std::vector<std::string> written_tokens(const Results& results, std::vector<std::string> tokens) {
   const std::string first = unescaped_utf8(first_token_of(results));
   if (!tokens.empty() && unescaped_utf8(tokens.front()) == first) tokens.erase(tokens.begin());

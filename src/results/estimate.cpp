@@ -136,41 +136,56 @@ Estimate studentised_estimate(double value, const std::vector<double>& influence
                               const std::function<std::vector<double>()>& samples) {
   const double half_width = studentised_half_width(value, influences, counts);
   if (std::isnan(half_width)) return {.value = value};
-  if (std::isinf(half_width)) return bootstrap_estimate(value, samples());
-  return {.value = value,
-          .low = value - half_width,
-          .high = value + half_width,
-          .influences = {influences.begin(), influences.end()}};
+  Estimate estimate{.value = value, .low = value - half_width, .high = value + half_width};
+  if (std::isinf(half_width)) {
+    estimate = bootstrap_estimate(value, samples());
+    estimate.resamples.clear();
+  }
+  estimate.influences.assign(influences.begin(), influences.end());
+  return estimate;
 }
 
-/// `value` plus the mean influence of parts drawn with replacement, by resample.
+/// By resample, `value` plus the mean influence of parts drawn with replacement, less that of all.
 std::vector<double> resampled_by_influence(double value, const std::vector<double>& influences) {
+  const double mean = std::accumulate(influences.begin(), influences.end(), 0.0) /
+                      static_cast<double>(influences.size());
   const Bootstrap parts(influences.size(), n_kept_resample, 0);
   std::vector<double> samples;
   for (std::size_t i = 0; i < parts.n_resample(); ++i) {
     const BootstrapCounts drawn = parts.draw(i);
     const double n_draw = std::accumulate(drawn.begin(), drawn.end(), 0.0);
-    samples.push_back(value + weighted_sum(influences, drawn) / n_draw);
+    samples.push_back(value + weighted_sum(influences, drawn) / n_draw - mean);
   }
   return samples;
+}
+
+/// Less `first`, or `expected` where that is the same up to rounding of the two.
+double difference_of(float later, float first, double expected) {
+  constexpr double rounding = 0x1p-22;
+  const double difference = static_cast<double>(later) - static_cast<double>(first);
+  const double size = std::max(std::abs(later), std::abs(first));
+  return std::abs(difference - expected) <= rounding * size ? expected : difference;
 }
 
 /// @param counts  as from part_counts, of as many parts as there are influences.
 Estimate influence_difference(const Estimate& later, const Estimate& first,
                               const std::vector<std::vector<double>>& counts) {
   const double value = later.value - first.value;
-  std::vector<double> influences(later.influences.begin(), later.influences.end());
-  for (std::size_t part = 0; part < influences.size(); ++part) {
-    influences[part] -= first.influences[part];
+  std::vector<double> influences;
+  for (std::size_t part = 0; part < later.influences.size(); ++part) {
+    influences.push_back(difference_of(later.influences[part], first.influences[part], 0));
   }
   return studentised_estimate(value, influences, counts,
                               [&] { return resampled_by_influence(value, influences); });
 }
 
 Estimate resample_difference(const Estimate& later, const Estimate& first) {
-  std::vector<double> samples(later.resamples.begin(), later.resamples.end());
-  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] -= first.resamples[i];
-  return percentile_estimate(later.value - first.value, std::move(samples));
+  const double value = later.value - first.value;
+  std::vector<double> samples;
+  for (std::size_t i = 0; i < later.resamples.size(); ++i) {
+    samples.push_back(difference_of(later.resamples[i], first.resamples[i], value));
+  }
+  return percentile_estimate(value, std::move(samples));
 }
 
 }  // namespace

@@ -51,12 +51,13 @@ std::vector<std::string> dataset_names(const Variable& variable) {
   return names;
 }
 
-/// Replicate x estimate, NaN where an estimate has fewer; empty if there are none.
+/// Replicate x estimate, NaN where an estimate has fewer; empty if there are none, or more than
+/// n_kept of an estimate.
 Array kept_replicates(const std::vector<Estimate>& estimates, const Shape& shape,
                       std::size_t n_kept, std::vector<float> Estimate::*replicates) {
-  const bool any = std::ranges::any_of(
-      estimates, [&](const Estimate& estimate) { return !(estimate.*replicates).empty(); });
-  if (!any) return {};
+  std::size_t most = 0;
+  for (const Estimate& estimate : estimates) most = std::max(most, (estimate.*replicates).size());
+  if (most == 0 || most > n_kept) return {};
   Shape kept_shape{n_kept};
   kept_shape.insert(kept_shape.end(), shape.begin(), shape.end());
   Array kept(kept_shape, std::numeric_limits<double>::quiet_NaN());
@@ -294,6 +295,7 @@ void ResultsGroup::add(Variable variable) {
     expected.insert(expected.begin(), 0);
     const auto add_replicates = [&](const char* dimension, Array& replicates) {
       if (replicates.size() == 0) return;
+      if (replicates.shape.size() != expected.size()) check_shape(replicates);
       expected.front() = replicates.shape.front();
       const auto found = dimensions.find(dimension);
       if (found != dimensions.end() && found->second.size() != expected.front()) {

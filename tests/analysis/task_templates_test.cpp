@@ -107,7 +107,6 @@ TEST_F(TaskTemplates, TheSeedDecides) {
   EXPECT_NE(pairs("ioi"), pairs("ioi", 1));
 }
 
-// Wang et al. 2022, section 3: ABBA and BABA, in equal parts.
 // Compilers evaluate the arguments of a call in different orders.
 TEST_F(TaskTemplates, ASeedGivesTheSamePairsWithEveryCompiler) {
   EXPECT_EQ(pairs("ioi").front().prefix,
@@ -117,6 +116,7 @@ TEST_F(TaskTemplates, ASeedGivesTheSamePairsWithEveryCompiler) {
   EXPECT_EQ(pairs("gendered_pronoun").front().prefix, "So Tom is a really fine doctor, isn't");
 }
 
+// Wang et al. 2022, section 3: ABBA and BABA, in equal parts.
 TEST_F(TaskTemplates, IoiNamesTheGiverTwiceAndTheReceiverOnce) {
   std::size_t n_receiver_first = 0;
   for (const TemplatePair& pair : pairs("ioi")) {

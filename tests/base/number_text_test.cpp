@@ -23,6 +23,7 @@ TEST(Percent, RoundsASmallShareToTwoDigitsAndALargeOneToThree) {
   EXPECT_EQ(percent(0.1), "10 %");
   EXPECT_EQ(percent(0.99999), "100 %");
   EXPECT_EQ(percent(12.34), "1234 %");
+  EXPECT_EQ(percent(9.997), "1000 %");
   EXPECT_EQ(percent(-12.34), "-1234 %");
   EXPECT_EQ(percent(1.01), "101 %");
   EXPECT_EQ(percent(0), "0 %");

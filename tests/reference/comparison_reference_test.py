@@ -65,6 +65,13 @@ def replicates(first, second, name, kind):
     return *kept, (counts[0] == counts[1]) & (counts[0] > 0)
 
 
+def apart(before, after, expected):
+    """after - before, or `expected` where that is the same up to rounding of the two to float32."""
+    difference = after - before
+    rounded = np.abs(difference - expected) <= 2.0**-22 * np.maximum(np.abs(before), np.abs(after))
+    return np.where(rounded, expected, difference)
+
+
 def difference_intervals(first, second, name, difference):
     """(low, high): 95 % intervals of the values of second less first: studentised from differences of influences, else the central
     95 % of differences of resamples. NaN where there is none, and where few parts decide (t above 10)."""
@@ -72,12 +79,12 @@ def difference_intervals(first, second, name, difference):
     bounds = np.full((2, value.size), np.nan)
     if both := replicates(first, second, name, "resamples"):
         before, after, paired = both
-        bounds[:, paired] = np.nanpercentile((after - before)[:, paired], (2.5, 97.5), axis=0)
+        bounds[:, paired] = np.nanpercentile(apart(before, after, value)[:, paired], (2.5, 97.5), axis=0)
     if both := replicates(first, second, name, "influences"):
         before, after, paired = both
         for i in np.flatnonzero(paired):
-            apart = (after - before)[:, i]
-            width = studentised_half_width(value[i], apart[~np.isnan(apart)], N_RESAMPLE, 0)
+            influences = apart(before, after, 0)[:, i]
+            width = studentised_half_width(value[i], influences[~np.isnan(influences)], N_RESAMPLE, 0)
             bounds[:, i] = value[i] - width, value[i] + width
     bounds[:, np.isnan(value)] = np.nan
     return bounds.reshape(2, *difference.shape)

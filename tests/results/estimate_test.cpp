@@ -332,6 +332,43 @@ TEST(Bootstrap, PairedDifferencesOfFewUnitsHaveResampledIntervals) {
   EXPECT_EQ(none.high, 0);
 }
 
+// t is infinite for a value that one unit makes, but not for the difference.
+TEST(Bootstrap, PairedDifferencesOfValuesOfFewUnitsAreStudentisedWhereTheyCanBe) {
+  constexpr std::size_t n = 20;
+  const Bootstrap bootstrap(n, 1000, 0);
+  const auto mean_with = [&](double first, double slope) {
+    return bootstrap.estimates([&](const BootstrapCounts& weights) {
+      std::vector<double> values(n, 0);
+      for (std::size_t i = 0; i < n; ++i) values[i] = slope * static_cast<double>(i % 5);
+      values[0] += first;
+      return std::vector<double>{mean_of(values, weights)};
+    });
+  };
+  const std::vector<Estimate> first = mean_with(1000, 0), later = mean_with(1000, 1),
+                              change = mean_with(0, 1);
+  EXPECT_GT(first[0].high - first[0].value, first[0].value - first[0].low) << "not symmetric";
+  EXPECT_EQ(first[0].influences.size(), n);
+  EXPECT_TRUE(first[0].resamples.empty());
+  const Estimate difference = paired_differences(later, first).front();
+  EXPECT_NEAR(difference.low, change[0].low, 1e-4);
+  EXPECT_NEAR(difference.high, change[0].high, 1e-4);
+}
+
+TEST(Bootstrap, PairedDifferencesThatRoundingMakesHaveNoWidth) {
+  const std::vector<Estimate> resampled{{0.025, 0, 0.05, {0, 0.025F, 0.05F}, {}}},
+      higher{{0.075, 0.05, 0.1, {0.05F, 0.075F, 0.1F}, {}}};
+  const Estimate difference = paired_differences(higher, resampled).front();
+  EXPECT_EQ(difference.low, difference.value);
+  EXPECT_EQ(difference.high, difference.value);
+  const std::vector<float> influences{0.5F, -0.25F, -0.25F};
+  std::vector<float> rounded = influences;
+  rounded[0] = std::nextafter(rounded[0], 1.0F);
+  const Estimate none =
+      paired_differences({{1 + 1e-9, 0, 2, {}, rounded}}, {{1, 0, 2, {}, influences}}).front();
+  EXPECT_EQ(none.low, none.value);
+  EXPECT_EQ(none.high, none.value);
+}
+
 TEST(Bootstrap, PairedDifferencesOfResampledValuesAreTheirCentralNinetyFivePercent) {
   std::vector<double> before, after;
   for (std::size_t i = 0; i <= 100; ++i) {

@@ -93,6 +93,26 @@ TEST(Results, KeepTheFirstResamplesOfEveryEstimate) {
   EXPECT_TRUE(read.variable("missing").kept_estimate(1).resamples.empty());
 }
 
+TEST(Results, KeepNoInfluencesOfMorePartsThanThereAre) {
+  const Declaration declared{"shared", {}, "1", "l", "s", "pairs resampled"};
+  for (const std::size_t n_part : {n_document_block, n_document_block + 1}) {
+    const Estimate estimate{
+        .value = 1, .low = 0, .high = 2, .influences = std::vector<float>(n_part, 1)};
+    EXPECT_EQ(declared.of(Shape{}, {estimate}).interval->influences.size(),
+              n_part > n_document_block ? 0 : n_part);
+  }
+}
+
+TEST(Results, RefuseReplicatesWithoutAnAxis) {
+  ResultsGroup group = small_group();
+  Variable variable = Declaration{"shared", "kind", "1", "l", "s", "pairs resampled"}.of(
+      Shape{2}, std::vector<Estimate>(2, {.value = 1, .low = 0, .high = 2}));
+  variable.interval->influences = Array(Shape{}, 1);
+  EXPECT_THROW(group.add(variable), ShapeError);
+  variable.interval->influences = Array({n_document_block}, 1);
+  EXPECT_THROW(group.add(variable), ShapeError);
+}
+
 TEST(Results, KeepTheInfluencesOfEveryEstimate) {
   const test::TemporaryDirectory folder;
   ResultsGroup group = small_group();
