@@ -145,7 +145,11 @@ Estimate studentised_estimate(double value, const std::vector<double>& influence
   return estimate;
 }
 
-/// By resample, `value` plus the mean influence of parts drawn with replacement, less that of all.
+/// Numbers of this relative size are rounding, where influences and resamples are kept in float32.
+constexpr double kept_rounding = 0x1p-22;
+
+/// By resample, `value` plus the mean influence of parts drawn with replacement, less that of all;
+/// 0 where that is rounding.
 std::vector<double> resampled_by_influence(double value, const std::vector<double>& influences) {
   const double mean = std::accumulate(influences.begin(), influences.end(), 0.0) /
                       static_cast<double>(influences.size());
@@ -154,17 +158,17 @@ std::vector<double> resampled_by_influence(double value, const std::vector<doubl
   for (std::size_t i = 0; i < parts.n_resample(); ++i) {
     const BootstrapCounts drawn = parts.draw(i);
     const double n_draw = std::accumulate(drawn.begin(), drawn.end(), 0.0);
-    samples.push_back(value + weighted_sum(influences, drawn) / n_draw - mean);
+    const double sample = value + weighted_sum(influences, drawn) / n_draw - mean;
+    samples.push_back(std::abs(sample) <= kept_rounding * std::abs(value) ? 0 : sample);
   }
   return samples;
 }
 
 /// Less `first`, or `expected` where that is the same up to rounding of the two.
 double difference_of(float later, float first, double expected) {
-  constexpr double rounding = 0x1p-22;
   const double difference = static_cast<double>(later) - static_cast<double>(first);
   const double size = std::max(std::abs(later), std::abs(first));
-  return std::abs(difference - expected) <= rounding * size ? expected : difference;
+  return std::abs(difference - expected) <= kept_rounding * size ? expected : difference;
 }
 
 /// @param counts  as from part_counts, of as many parts as there are influences.

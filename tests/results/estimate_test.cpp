@@ -324,6 +324,7 @@ TEST(Bootstrap, PairedDifferencesOfFewUnitsHaveResampledIntervals) {
   };
   const Estimate difference = paired_differences(mean_with(8), mean_with(0)).front();
   EXPECT_NEAR(difference.value, 0.4, 1e-12);
+  EXPECT_LE(difference.low, 0) << "shows no change";
   EXPECT_NEAR(difference.low, 0, 1e-6);
   EXPECT_GT(difference.high, 0.8);
   EXPECT_LT(difference.high, 2);
