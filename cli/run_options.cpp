@@ -123,8 +123,8 @@ RunOptions::RunOptions() {
       .choices = {"none", "random"};
   table(control_documents, {"control-documents", "N",
                             "documents that each control model reads, spread evenly over the "
-                            "corpus in random pairs of an "
-                            "even and an odd one: an odd N takes one more",
+                            "corpus in random pairs of an even and an odd one: an odd N takes one "
+                            "more",
                             "all"});
   settings.declare(table, analysis_registry());
   table.heading("Output");

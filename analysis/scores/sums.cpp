@@ -193,8 +193,9 @@ std::vector<Estimate> WeightedSums::estimates(
   const arma::mat by_weighting = values(*this);
   Replicates replicates;
   replicates.observed = columns(by_weighting, 0, 1).front();
-  replicates.resampled =
-      columns(by_weighting, 1, std::min<Index>(by_weighting.n_cols, 1 + n_kept_resample));
+  replicates.resampled = [&] {
+    return columns(by_weighting, 1, std::min<Index>(by_weighting.n_cols, 1 + n_kept_resample));
+  };
   if (const Index n_part = bootstrap_.n_left_out(); n_part > 0) {
     arma::mat weights(n_block, n_part);
     for (Index i = 0; i < n_part; ++i) {

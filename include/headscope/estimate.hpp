@@ -77,8 +77,10 @@ double weighted_sum(const std::vector<double>& values, const BootstrapCounts& co
 /// Values of several statistics over all units, over resamples of them and without a part of them.
 struct Replicates {
   std::vector<double> observed;
-  std::vector<std::vector<double>> resampled;  ///< the first n_kept_resample draws: draw x value
-  std::vector<std::vector<double>> left_out;   ///< Bootstrap::without: part x value
+  std::vector<std::vector<double>> left_out;  ///< Bootstrap::without: part x value
+  /// Returns those of the first n_kept_resample draws: draw x value. Called at most once, and only
+  /// if few units decide a value.
+  std::function<std::vector<std::vector<double>>()> resampled;
 };
 
 /// Units (blocks of documents, or layers, pairs) drawn with replacement, repeatable by the seed

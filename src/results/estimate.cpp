@@ -335,10 +335,14 @@ BootstrapCounts Bootstrap::without(std::size_t index) const {
 
 std::vector<Estimate> Bootstrap::estimates(
     const std::function<std::vector<double>(const BootstrapCounts&)>& statistic) const {
-  Replicates replicates{.observed = statistic(observed()), .resampled = {}, .left_out = {}};
-  for (std::size_t i = 0; i < std::min(n_resample_, n_kept_resample); ++i) {
-    replicates.resampled.push_back(statistic(draw(i)));
-  }
+  const auto resampled = [&] {
+    std::vector<std::vector<double>> samples;
+    for (std::size_t i = 0; i < std::min(n_resample_, n_kept_resample); ++i) {
+      samples.push_back(statistic(draw(i)));
+    }
+    return samples;
+  };
+  Replicates replicates{.observed = statistic(observed()), .left_out = {}, .resampled = resampled};
   for (std::size_t i = 0; i < n_left_out(); ++i) {
     replicates.left_out.push_back(statistic(without(i)));
   }
@@ -354,11 +358,15 @@ std::vector<Estimate> Bootstrap::estimates(const Replicates& replicates) const {
     return values;
   };
   std::vector<Estimate> estimates;
+  std::vector<std::vector<double>> resampled;  // once a value needs them
   for (std::size_t j = 0; j < replicates.observed.size(); ++j) {
     const double value = replicates.observed[j];
-    estimates.push_back(
-        studentised_estimate(value, influences_of(value, of_value(replicates.left_out, j)), counts,
-                             [&] { return of_value(replicates.resampled, j); }));
+    const auto samples = [&] {
+      if (resampled.empty()) resampled = replicates.resampled();
+      return of_value(resampled, j);
+    };
+    estimates.push_back(studentised_estimate(
+        value, influences_of(value, of_value(replicates.left_out, j)), counts, samples));
   }
   return estimates;
 }
