@@ -1,24 +1,17 @@
 #include "pruning/phases.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <iterator>
 
 #include "base/number_text.hpp"
-#include "headscope/random.hpp"
 
 namespace headscope {
 namespace {
 
-/// A sum over ablated documents and one over blocks of the others, together.
-double sum_of_phases(double ablated, double gradient_only, const PhaseWeights& weights) {
-  return weights.ablated_scale * ablated + weights.gradient_only_scale * gradient_only;
-}
-
 /// Predicted tokens of all documents whose gradients were taken.
 double n_predicted_of_all(const DocumentRows& rows, const PhaseWeights& weights) {
-  return sum_of_phases(weighted_sum(rows.n_predicted, weights.ablated),
-                       weighted_sum(rows.gradient_only.n_predicted, weights.gradient_only),
-                       weights);
+  return weighted_sum(rows.n_predicted, weights.ablated) +
+         weighted_sum(rows.gradient_only.n_predicted, weights.gradient_only);
 }
 
 /// First-order and exact increases of one head over documents, weighted by their predicted tokens.
@@ -71,15 +64,14 @@ Array predicted_means(const DocumentRows& rows, const PhaseWeights& weights) {
   Array means(rows.ablated.front()->shape);
   const double n_predicted = n_predicted_of_all(rows, weights);
   for (std::size_t i = 0; i < means.size(); ++i) {
-    double ablated = 0, gradient_only = 0;
+    double sum = 0;
     for (std::size_t d = 0; d < rows.size(); ++d) {
-      if (weights.ablated[d] > 0) ablated += weights.ablated[d] * rows.first_order[d].values[i];
+      if (weights.ablated[d] > 0) sum += weights.ablated[d] * rows.first_order[d].values[i];
     }
     for (std::size_t block = 0; block < rows.gradient_only.size(); ++block) {
-      gradient_only +=
-          weights.gradient_only[block] * rows.gradient_only.first_order[block].values[i];
+      sum += weights.gradient_only[block] * rows.gradient_only.first_order[block].values[i];
     }
-    means.values[i] = sum_of_phases(ablated, gradient_only, weights) / n_predicted;
+    means.values[i] = sum / n_predicted;
   }
   return means;
 }
@@ -112,8 +104,8 @@ PhaseWeights even_documents(const DocumentRows& rows) {
 }
 
 double baseline_loss(const DocumentRows& rows, const PhaseWeights& weights) {
-  return sum_of_phases(weighted_sum(rows.baseline, weights.ablated),
-                       weighted_sum(rows.gradient_only.baseline, weights.gradient_only), weights) /
+  return (weighted_sum(rows.baseline, weights.ablated) +
+          weighted_sum(rows.gradient_only.baseline, weights.gradient_only)) /
          n_predicted_of_all(rows, weights);
 }
 
@@ -137,29 +129,13 @@ double first_order_r2(const DocumentRows& rows, std::size_t place) {
 std::vector<Estimate> estimates_of_phases(
     const DocumentRows& rows, const AnalysisSettings& settings,
     const std::function<std::vector<double>(const PhaseWeights&)>& statistic) {
-  if (rows.gradient_only.size() == 0) {
-    return bootstrap_of(rows, settings).estimates([&](const BootstrapCounts& weights) {
-      return statistic({weights, {}});
-    });
-  }
-  constexpr std::uint64_t gradient_only_stream = std::uint64_t{1} << 60;
-  const Bootstrap ablated = bootstrap_of(rows, settings),
-                  gradient_only(rows.gradient_only.size(), settings.n_bootstrap,
-                                CounterRandom(settings.seed, gradient_only_stream).value(0));
-  const auto scale = [](const BootstrapCounts& weights) {
-    const double n_drawn = std::accumulate(weights.begin(), weights.end(), 0.0);
-    return n_drawn > 0 ? static_cast<double>(weights.size()) / n_drawn : 1;
-  };
-  std::vector<std::vector<double>> samples;
-  for (std::size_t i = 0; i < ablated.n_resample(); ++i) {
-    PhaseWeights weights{ablated.draw(i), gradient_only.n_resample() > 0
-                                              ? gradient_only.draw(i)
-                                              : gradient_only.observed()};
-    weights.ablated_scale = scale(weights.ablated);
-    weights.gradient_only_scale = scale(weights.gradient_only);
-    samples.push_back(statistic(weights));
-  }
-  return bootstrap_estimates(statistic(both_phases_once(rows)), samples);
+  const std::size_t n_ablated = rows.size(),
+                    n_resample = n_ablated < least_documents ? 0 : settings.n_bootstrap;
+  const Bootstrap bootstrap(n_ablated + rows.gradient_only.size(), n_resample, settings.seed);
+  return bootstrap.estimates([&](const BootstrapCounts& weights) {
+    const auto last_ablated = std::next(weights.begin(), static_cast<std::ptrdiff_t>(n_ablated));
+    return statistic({{weights.begin(), last_ablated}, {last_ablated, weights.end()}});
+  });
 }
 
 Array corpus_half_widths(const DocumentRows& rows, double n_document,
@@ -192,8 +168,9 @@ Array corpus_half_widths(const DocumentRows& rows, double n_document,
 
 std::string phases_resampled(const DocumentRows& rows) {
   if (rows.gradient_only.size() == 0) return "documents resampled";
-  return "documents resampled, " + std::to_string(rows.size()) + " ablated and " +
-         number_text(rows.gradient_only.n_document, 0) + " others apart";
+  return "documents resampled, " + std::to_string(rows.size()) + " of " +
+         number_text(static_cast<double>(rows.size()) + rows.gradient_only.n_document, 0) +
+         " ablated";
 }
 
 }  // namespace headscope

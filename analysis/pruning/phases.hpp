@@ -13,8 +13,6 @@ namespace headscope {
 /// sampling: first-order effects of all documents, exact ones of those ablated.
 struct PhaseWeights {
   BootstrapCounts ablated, gradient_only;
-  /// Documents or blocks that there are / those drawn, for resamples that draw fewer.
-  double ablated_scale = 1, gradient_only_scale = 1;
 };
 
 PhaseWeights both_phases_once(const DocumentRows& rows);
@@ -39,8 +37,9 @@ Array loss_increases(const DocumentRows& rows, const PhaseWeights& weights);
 /// @param place  in n_ablation_row x layer x head.
 double first_order_r2(const DocumentRows& rows, std::size_t place);
 
-/// Each value of the statistic with its interval. Where not all documents were ablated, resamples
-/// draw ablated documents and blocks of the others apart.
+/// Each value of the statistic with its interval: ablated documents and blocks of the others are
+/// units alike (Rao and Sitter 1995, "Variance Estimation under Two-Phase Sampling with Application
+/// to Imputation for Missing Data"). None with fewer than least_documents ablated.
 std::vector<Estimate> estimates_of_phases(
     const DocumentRows& rows, const AnalysisSettings& settings,
     const std::function<std::vector<double>(const PhaseWeights&)>& statistic);

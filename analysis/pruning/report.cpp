@@ -183,10 +183,8 @@ std::string loss_warning(const ResultsGroup& group, std::uint64_t d_vocab) {
   const double chance = std::log(static_cast<double>(d_vocab));
   // Of a model that guesses, the loss differs from chance by float32's rounding.
   if (!(loss > chance * (1 + 1e-6))) return "";
-  int digits = 3;  // as many as tell both apart
-  while (number_text(loss, digits) == number_text(chance, digits)) ++digits;
-  return "the loss of " + number_text(loss, digits) + " nats per token is above " +
-         number_text(chance, digits) + ", the loss of guessing among the " +
+  return "the loss of " + number_text_beside(loss, chance, 3) + " nats per token is above " +
+         number_text_beside(chance, loss, 3) + ", the loss of guessing among the " +
          std::to_string(d_vocab) + " tokens: tokenizer, corpus or model may be the wrong one.";
 }
 

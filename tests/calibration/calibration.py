@@ -21,8 +21,8 @@
 - differences: the same of differences between two runs on the same documents, of the model and of its matrices with noise of 0.15
   of their standard deviation.
 - tasks: the same of the pairs of --tasks, --sample of each.
-- increases: the same of the loss increases of heads, of many more samples at the cost of one run: the interval is made here, as
-  headscope/estimate.hpp says, from the increases of each document that the shards of a run keep.
+- increases: the same of the loss increases of heads, exact or of two phases (--ablate-documents), of many more samples at the cost of
+  one run: the interval is made here, as headscope/estimate.hpp says, from the increases of each document that the shards of a run keep.
 
 Prints a table in Markdown. docs/calibration.md has that of english-mini on EWT; CTest runs the stories with few seeds.
 """
@@ -485,17 +485,15 @@ def coverage_of_differences(runs, documents, fields, seeds, n_sample):
             f"{np.nanmean(covered):.3f} (of {np.isfinite(covered).sum()} in {len(covered)} samples)" for score, covered in held.items()}
 
 
-def studentised(values, weights, rng, n_resample=1000):
-    """Ratio of sums over documents and half the width of its interval, by head. values: document x head; weights: document."""
-    n = len(weights)
-    ratio = values.sum(axis=0) / weights.sum()
-    left_out = (values.sum(axis=0) - values) / (weights.sum() - weights)[:, None]
-    away = (n - 1) * (ratio - left_out)
+def half_width(value, left_out, rng, n_resample=1000):
+    """Half the width of the studentised interval of a value, by head. left_out: the value without each document, document x head."""
+    n = len(left_out)
+    away = (n - 1) * (value - left_out)
     away -= away.mean(axis=0)
     counts = rng.multinomial(n, np.full(n, 1 / n), n_resample)
     mean = counts @ away / n
     spread = np.sqrt((counts @ away**2 / n - mean**2) / (n - 1))
-    return ratio, np.quantile(np.abs(mean) / spread, 0.95, axis=0) * np.sqrt((away**2).sum(axis=0) / (n * (n - 1)))
+    return np.quantile(np.abs(mean) / spread, 0.95, axis=0) * np.sqrt((away**2).sum(axis=0) / (n * (n - 1)))
 
 
 def shards_of(runs, documents, fields, analyses, *more):
@@ -511,28 +509,48 @@ def shards_of(runs, documents, fields, analyses, *more):
 
 
 def increases_by_document(runs, documents, fields):
-    """Loss increases summed over the tokens of each document, by ablation (zero, mean): ablation x document x head; tokens: document."""
+    """Loss increases summed over the tokens of each document, by ablation (zero, mean): ablation x document x head; the same as the
+    gradient predicts them; tokens: document."""
     rows = []
     for file in shards_of(runs, documents, fields, "pruning"):
         if "parts/pruning/rows/ablated" in file:
-            rows.append([file["parts/pruning/rows"][kind][()] for kind in ("ablated", "baseline")])
-    ablated, baseline = (np.concatenate(parts) for parts in zip(*rows))
+            rows.append([file["parts/pruning/rows"][kind][()] for kind in ("ablated", "importance", "baseline")])
+    ablated, importance, baseline = (np.concatenate(parts) for parts in zip(*rows))
     increases = ablated[:, :2] - baseline[:, 0, None, None, None]
-    return np.moveaxis(increases.reshape(len(increases), 2, -1), 1, 0), baseline[:, 1]
+    return *(np.moveaxis(values.reshape(len(values), 2, -1), 1, 0) for values in (increases, -importance[:, 1:3])), baseline[:, 1]
+
+
+def ratio(weights, increases, n_token):
+    return weights @ increases / (weights @ n_token)[:, None]
+
+
+def regressed(weights, ablated, increases, predicted, n_token):
+    """The increases of the ablated documents, moved along their regression on the prediction to the prediction of all: weighting x head."""
+    of_ablated = weights * ablated
+    x, y = (ratio(of_ablated, values, n_token) for values in (predicted, increases))
+    variation, covariation = (ratio(of_ablated, predicted * values / n_token[:, None], n_token) - x * mean
+                              for values, mean in ((predicted, x), (increases, y)))
+    return y + covariation / variation * (ratio(weights, predicted, n_token) - x)
 
 
 def coverage_of_increases(runs, documents, fields, seeds, n_sample):
-    increases, n_token = increases_by_document(runs, documents, fields)
+    """Of exact increases, and of those of two phases: two of five documents ablated, evenly spread."""
+    increases, predicted, n_token = increases_by_document(runs, documents, fields)
+    ablated = np.zeros(n_sample)
+    ablated[np.linspace(0, n_sample, round(0.4 * n_sample), endpoint=False).astype(int)] = 1
+    weights = np.concatenate([np.ones((1, n_sample)), 1 - np.eye(n_sample)])
     table, rng = {}, np.random.default_rng(0)
-    for ablation, values in zip(("zero", "mean"), increases):
-        truth = values.sum(axis=0) / n_token.sum()
-        held = []
+    for ablation, y_of_all, x_of_all in zip(("zero", "mean"), increases, predicted):
+        truth = y_of_all.sum(axis=0) / n_token.sum()
+        held = {"": [], ", two phases": []}
         for _ in range(seeds):
-            chosen = rng.integers(len(values), size=n_sample)
-            ratio, half_width = studentised(values[chosen], n_token[chosen], rng)
-            held.append(np.abs(ratio - truth) <= half_width)
-        least = np.mean(held, axis=0).min()
-        table[f"coverage: loss increase of a head, {ablation}"] = f"{np.mean(held):.3f} (of {seeds} samples; least {least:.2f})"
+            chosen = rng.integers(len(n_token), size=n_sample)
+            x, y, n = x_of_all[chosen], y_of_all[chosen], n_token[chosen]
+            for phases, values in (("", ratio(weights, y, n)), (", two phases", regressed(weights, ablated, y, x, n))):
+                held[phases].append(np.abs(values[0] - truth) <= half_width(values[0], values[1:], rng))
+        for phases, covered in held.items():
+            least = np.mean(covered, axis=0).min()
+            table[f"coverage: loss increase of a head, {ablation}{phases}"] = f"{np.mean(covered):.3f} (of {seeds} samples; least {least:.2f})"
     return table
 
 

@@ -85,12 +85,14 @@ class Calibration(unittest.TestCase):
 
     @thorough
     def test_intervals_made_from_documents_are_those_of_the_program(self):
-        increases, n_token = calibration.increases_by_document(self.runs, self.documents[:20], self.fields)
+        increases, _, n_token = calibration.increases_by_document(self.runs, self.documents[:20], self.fields)
+        weights = np.concatenate([np.ones((1, 20)), 1 - np.eye(20)])
         path = os.path.join(self.runs.folder, "corpus.conllu")
         with self.runs.run(path, "pruning") as results:
             group = results["pruning"]
             for row, values in enumerate(increases):
-                ratio, half_width = calibration.studentised(values, n_token, np.random.default_rng(0))
+                ratio, *left_out = calibration.ratio(weights, values, n_token)
+                half_width = calibration.half_width(ratio, np.array(left_out), np.random.default_rng(0))
                 value, low, high = (group["loss_increase" + end][row].ravel() for end in ("", "_ci_low", "_ci_high"))
                 np.testing.assert_allclose(ratio, value, rtol=1e-9, atol=1e-12)  # sums in another order, from losses of about 1000
                 # Two sets of 1000 resamples: their 95th percentiles are a few per cent apart, of heads whose effect is in few

@@ -5,7 +5,6 @@ Only the random generator follows the program; it is implemented here a second t
 
 import functools
 import math
-import statistics
 
 import h5py
 import numpy as np
@@ -64,25 +63,6 @@ def t_upper_tail(t, freedom):
     weights[[0, -1]] = 1
     scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi)
     return float(scale * (values @ weights) * (u[1] - u[0]) / 3)
-
-
-def n_drawn(n):
-    """So many draws of n that the spread of a resampled mean is Student's interval's: (n - 1) (1.96 / t)^2."""
-    low, high = 0.0, 1000.0
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        low, high = (middle, high) if t_upper_tail(middle, n - 1) > 0.025 else (low, middle)
-    return max(1, round((n - 1) * (statistics.NormalDist().inv_cdf(0.975) / low) ** 2))
-
-
-def document_weights(n_document, n_resample, seed):
-    """How often each resample draws each document: [resample, document]. Its draws are fewer than n_document."""
-    weights = np.zeros((n_resample, n_document))
-    for resample in range(n_resample):
-        random = CounterRandom(seed, resample)
-        for i in range(n_drawn(n_document)):
-            weights[resample, random.below(n_document, i)] += 1
-    return weights
 
 
 @functools.cache

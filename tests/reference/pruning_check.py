@@ -8,13 +8,12 @@ tolerance.
 """
 
 import itertools
-import statistics
 import sys
 
 import h5py
 import numpy as np
 
-from plain_gpt2 import (CounterRandom, Pass, compare, document_weights, interval, random_permutation, read_documents,
+from plain_gpt2 import (CounterRandom, Pass, compare, interval, random_permutation, read_documents,
                         read_model, report_failures, spread_sample, without_each)
 
 # For mean losses of about 5 nats, and their differences and slopes: the program's float32 against float64.
@@ -67,10 +66,8 @@ def regression_estimate(y, x, n, other_x, other_n, weights=None, other_weights=N
     per_x, per_y = (values / n.reshape((-1,) + (1,) * (y.ndim - 1)) for values in (x, y))
     mean_x, mean_y = ((tokens * values).sum(0) / tokens.sum() for values in (per_x, per_y))
     slope = (tokens * (per_x - mean_x) * (per_y - mean_y)).sum(0) / (tokens * (per_x - mean_x) ** 2).sum(0)
-    # A resample draws fewer documents than there are.
-    scale, other_scale = len(n) / weights.sum(), len(other_n) / max(other_weights.sum(), 1)
-    whole = scale * np.tensordot(weights, x, 1) + other_scale * np.tensordot(other_weights, other_x, 1)
-    whole_n = scale * weights @ n + other_scale * other_weights @ other_n
+    whole = np.tensordot(weights, x, 1) + np.tensordot(other_weights, other_x, 1)
+    whole_n = weights @ n + other_weights @ other_n
     return mean_y + slope * (whole / whole_n - mean_x)
 
 
@@ -80,21 +77,6 @@ def regression_given(y, x, n, mean_x_of_all):
     mean_x, mean_y = x.sum(0) / n.sum(), y.sum(0) / n.sum()
     slope = ((x - mean_x * tokens) * (y - mean_y * tokens) / tokens).sum(0) / ((x - mean_x * tokens) ** 2 / tokens).sum(0)
     return mean_y + slope * (mean_x_of_all - mean_x)
-
-
-def bca_interval(draws, value):
-    """(low, high) of draws[resample, ...]: Efron 1987, equations 2.3 and 4.4, the acceleration a sixth of the draws' skewness."""
-    normal, n, bounds = statistics.NormalDist(), len(draws), np.zeros((2,) + value.shape)
-    for place in np.ndindex(value.shape):
-        own = draws[(slice(None),) + place]
-        below = (np.sum(own < value[place]) + 0.5 * np.sum(own == value[place])) / n
-        z0, away = normal.inv_cdf(min(max(below, 0.5 / n), 1 - 0.5 / n)), own - own.mean()
-        acceleration = (away**3).mean() / (away**2).mean() ** 1.5 / 6
-        for end, share in enumerate((0.025, 0.975)):
-            z = z0 + normal.inv_cdf(share)
-            room = 1 - acceleration * z
-            bounds[(end,) + place] = np.quantile(own, normal.cdf(z0 + z / room) if room > 0 else float(z > 0))
-    return bounds
 
 
 def without(units):
@@ -248,9 +230,8 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
         all_n, all_baseline = np.concatenate([n, other_n]), np.concatenate([baseline, other_baseline])
         phases = (predicted[:len(passes)], n, predicted[len(passes):], other_n)
         increase = regression_estimate(exact, *phases)
-        draws = zip(document_weights(len(passes), n_resample, seed),
-                    document_weights(len(rest), n_resample, CounterRandom(seed, 1 << 60).value(0)))
-        low, high = bca_interval(np.array([regression_estimate(exact, *phases, *both) for both in draws]), increase)
+        left_out = [regression_estimate(exact, *phases, *np.split(kept, [len(passes)])) for kept in without_each(len(everyone))]
+        low, high = interval(np.array(left_out), increase, n_resample, seed)
         kept = [np.delete(np.arange(len(passes)), d) for d in range(len(passes))]
         slopes_vary = np.array([regression_given(exact[rows], predicted[:len(passes)][rows], n[rows],
                                                  predicted.sum(0) / np.concatenate([n, other_n]).sum()) for rows in kept])
