@@ -23,9 +23,10 @@ struct SourceFile : DriverFile {
   dev_t device;
   ino_t inode;
   Source source;
-  // Where object headers read so far continue, and where the last one's part that was read ended.
+  // Where object headers read so far continue.
   std::set<haddr_t> continuations;
-  haddr_t header_end;
+  // Where the rest of an object header begins whose first bytes were read last; 0: nowhere.
+  haddr_t rest_begin = 0;
 };
 
 bool read_bytes(int descriptor, char* bytes, std::size_t size, haddr_t begin) {
@@ -90,17 +91,37 @@ bool is_too_large_heap(const Source& source, std::string_view bytes) {
          little_endian(bytes.substr(size_begin, source.length_bytes)) > source.size;
 }
 
+constexpr std::size_t header_prefix = 16;  // of version 1
+
+/// Bytes of an object header without its continuations; 0 if these are not its first bytes.
+/// Source: HDF5 File Format Specification, IV.A.1.
+std::uint64_t header_size(std::string_view bytes) {
+  if (bytes.size() < header_prefix) return 0;
+  if (bytes[0] == 1) return header_prefix + little_endian(bytes.substr(8, 4));
+  constexpr std::string_view header_signature = "OHDR";
+  if (!bytes.starts_with(header_signature)) return 0;
+  const auto flags = static_cast<unsigned char>(bytes[5]);
+  const std::size_t size_bytes = std::size_t{1} << (flags & 3),
+                    size_begin = 6 + ((flags & 16) != 0 ? 4 : 0) + ((flags & 32) != 0 ? 16 : 0);
+  if (bytes.size() < size_begin + size_bytes) return 0;
+  constexpr std::size_t checksum_bytes = 4;
+  return size_begin + size_bytes + little_endian(bytes.substr(size_begin, size_bytes)) +
+         checksum_bytes;
+}
+
 /// Whether these are the first bytes of an object header of version 1 that continues outside its
-/// file. Later versions have checksums. Source: HDF5 File Format Specification, IV.A.1.a.
+/// file. Later versions have checksums. HDF5 reads a long header in two steps.
 bool continues_outside(SourceFile& file, std::string_view bytes, haddr_t begin) {
-  constexpr std::size_t prefix = 16, message_prefix = 8;
+  constexpr std::size_t message_prefix = 8;
   constexpr std::uint64_t continuation = 0x10;
-  const bool is_rest = std::exchange(file.header_end, begin + bytes.size()) == begin;
+  const bool is_rest = std::exchange(file.rest_begin, 0) == begin;
   if (is_rest || file.continuations.contains(begin)) return false;
-  if (bytes.size() < prefix || bytes[0] != 1) return false;
+  const std::uint64_t first_size = header_size(bytes);
+  if (first_size > bytes.size()) file.rest_begin = begin + bytes.size();
+  if (first_size == 0 || bytes[0] != 1) return false;
   const auto& [descriptor, size, address_bytes, length_bytes] = file.source;
   std::vector<std::pair<haddr_t, haddr_t>> parts{
-      {begin + prefix, little_endian(bytes.substr(8, 4))}};
+      {begin + header_prefix, first_size - header_prefix}};
   std::uint64_t room = size;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto [part_begin, part_size] = parts[i];

@@ -4,10 +4,13 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "files/hdf5_call.hpp"
 #include "files/hdf5_file.hpp"
+#include "headscope/random.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -101,6 +104,47 @@ TEST_F(Hdf5Sizes, OfAContinuedHeaderIsAtMostTheFiles) {
     ++n_continuation;
   }
   EXPECT_GE(n_continuation, 3);
+}
+
+TEST_F(Hdf5Sizes, OfHeadersThatLieSideBySideAreRight) {
+  const auto create_text = [](const Handle& object, const std::string& name, std::size_t size) {
+    const Handle type(H5Tcopy(H5T_C_S1), H5Tclose), scalar(H5Screate(H5S_SCALAR), H5Sclose);
+    H5Tset_size(type, size);
+    const Handle text(H5Acreate2(object, name.c_str(), type, scalar, H5P_DEFAULT, H5P_DEFAULT),
+                      H5Aclose);
+    H5Awrite(text, type, std::string(size, 'x').c_str());
+  };
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const CounterRandom random(seed);
+    std::uint64_t counter = 0;
+    const auto draw = [&](std::uint64_t n) { return random.below(n, counter++); };
+    std::vector<std::string> names{"h"};
+    std::map<std::string, std::size_t> n_attribute;
+    {
+      const Handle file = create();
+      std::vector<Handle> objects;
+      objects.emplace_back(H5Gcreate2(file, "h", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+      for (std::uint64_t step = 5 + draw(55); step > 0; --step) {
+        if (draw(7) == 0) {
+          names.push_back("h/d" + std::to_string(step));
+          objects.emplace_back(H5Dcreate2(file, names.back().c_str(), H5T_NATIVE_FLOAT, one_,
+                                          H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                               H5Dclose);
+        } else {
+          // Mostly of a late object: its header goes on behind the header of the next one.
+          const std::size_t late = std::min<std::size_t>(objects.size(), 3),
+                            i = objects.size() - 1 - draw(draw(3) > 0 ? late : objects.size());
+          constexpr std::array<std::size_t, 3> sizes{8, 16, 40};
+          create_text(objects[i], "a" + std::to_string(step), sizes[draw(3)]);
+          ++n_attribute[names[i]];
+        }
+      }
+    }
+    const InputFile file(path_);
+    for (const std::string& name : names) {
+      EXPECT_EQ(file.attribute_names(name).size(), n_attribute[name]) << name << " of " << seed;
+    }
+  }
 }
 
 TEST_F(Hdf5Sizes, OfTextsAreAtMostTheirHeaps) {
