@@ -6,14 +6,23 @@
 #include "base/utf8.hpp"
 
 namespace headscope {
+namespace {
+
+constexpr Index most_rest_of_word = 8;  // tokens
+
+}  // namespace
 
 Excerpt::Excerpt(const std::vector<std::string>& tokens, Index first, Index end) : first_(first) {
-  const auto splits_character = [&](Index token) {
-    return token < tokens.size() && !tokens[token].empty() &&
-           utf8::is_continuation(tokens[token].front());
+  // Whether a token's text goes on with a character or a word of the text before.
+  const auto goes_on = [&](Index token, Index n_more) {
+    if (token == 0 || token >= tokens.size() || tokens[token].empty()) return false;
+    const std::string &text = tokens[token], &before = tokens[token - 1];
+    return utf8::is_continuation(text.front()) ||
+           (n_more < most_rest_of_word && !before.empty() && utf8::is_word_byte(before.back()) &&
+            utf8::is_word_byte(text.front()));
   };
-  while (first_ > 1 && splits_character(first_)) --first_;
-  while (splits_character(end)) ++end;
+  for (Index n_more = 0; first_ > 1 && goes_on(first_, n_more); ++n_more) --first_;
+  for (Index n_more = 0; goes_on(end, n_more); ++n_more) ++end;
   for (Index token = first_; token < end; ++token) {
     bytes_ += tokens[token];
     borders_.push_back(bytes_.size());

@@ -9,8 +9,8 @@
 namespace headscope {
 
 /// Some tokens of a document on one line, and where they lie in it, in characters. Of a character
-/// that several tokens share, all of them have all bytes; if only some of them were asked for, the
-/// excerpt has the rest too.
+/// that several tokens share, all of them have all bytes. The excerpt has also the rest of a
+/// character or a word that was asked for in part; of a word at most 8 tokens on each side.
 class Excerpt {
  public:
   /// @param tokens  the text of all tokens of the document.

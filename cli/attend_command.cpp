@@ -76,6 +76,10 @@ std::optional<TokenId> first_token(const Tokenizer& tokenizer, const std::string
   if (word.empty()) return std::nullopt;
   const std::string written = (utf8::is_word_byte(word[0]) ? " " : "") + word;
   const TokenIds ids = tokenizer.encode(written, /*continues=*/true).ids;
+  if (ids.empty()) {
+    throw OptionError("--next",
+                      "expected a word with a token, got \"" + word + "\", which has none");
+  }
   if (ids.size() > 1) {
     std::cerr << Terminal::error().warning(
         "--next: \"" + word + "\" is " + count_text(ids.size(), "token") +
@@ -92,7 +96,7 @@ class AttendCommand : public Command {
               "tf_model.h5, flat HDF5 or safetensors; or a folder as on the Hugging Face hub");
     add_n_head(options_, n_head_);
     add_tokenizer(options_, text_.tokenizer);
-    add_first_token(options_, text_.bos, text_.prepend_bos);
+    add_first_token(options_, FirstTokenOf::sentence, text_.bos, text_.prepend_bos);
     options_(next_,
              {"next", "WORD",
               "also show which heads raise or lower the logit of WORD as the next word", "none"});

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -55,6 +56,10 @@ std::optional<double> parse_number(const std::string& text) {
   return std::nullopt;
 }
 
+/// What results state of their models.
+constexpr std::array model_sizes{"n_layer", "n_head", "n_kv_head", "d_model",
+                                 "d_head",  "d_mlp",  "n_ctx",     "d_vocab"};
+
 class CompareCommand : public Command {
  public:
   CompareCommand() {
@@ -64,9 +69,8 @@ class CompareCommand : public Command {
                        "the names of the runs' folders"})
         .several = true;
     options_(by_, {"by", "NAME",
-                   "order the runs by n_layer, n_head, n_kv_head, d_model, d_head, d_mlp, n_ctx or "
-                   "d_vocab of their models. With any other NAME the labels must be numbers: the "
-                   "values of NAME",
+                   "order the runs by a size of their models: " + joined(model_sizes, ", ") +
+                       ". With any other NAME the labels must be numbers: the values of NAME",
                    "as given"});
     options_.heading("Output");
     add_output(options_, output_.folder);
@@ -140,13 +144,16 @@ class CompareCommand : public Command {
   void order(std::vector<ComparedRun>& runs) const {
     for (std::size_t i = 0; i < runs.size(); ++i) runs[i].place = static_cast<double>(i);
     if (by_.empty()) return;
+    const bool is_size = std::ranges::count(model_sizes, by_) > 0;
     for (ComparedRun& run : runs) {
-      std::optional<double> place = run.results.integer(by_);
+      std::optional<double> place;
+      if (is_size) place = run.results.integer(by_);
       if (!place) place = parse_number(run.label);
       if (!place) {
-        throw OptionError("--by", "expected a number that " + run.path + " states as \"" + by_ +
-                                      "\", or a number as its label, got neither; its label is \"" +
-                                      run.label + "\"");
+        throw OptionError(
+            "--by", "expected a number " +
+                        (is_size ? "that " + run.path + " states as \"" + by_ + "\" or " : "") +
+                        "as the label of " + run.path + ", got \"" + run.label + "\"");
       }
       run.place = *place;
     }

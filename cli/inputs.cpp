@@ -70,9 +70,19 @@ std::string model_path(const std::string& given) {
 }
 
 std::vector<std::string> model_notes(const Model& model) {
-  if (model.unread.empty()) return {};
-  return {"leaves out tensors of " + model.path + " that " + model.config.architecture +
-          " does not have, and takes the model without them: " + first_joined(model.unread, 3)};
+  const ModelConfig& config = model.config;
+  std::vector<std::string> notes;
+  if (!model.unread.empty()) {
+    notes.push_back(
+        "leaves out tensors of " + model.path + " that " + config.architecture +
+        " does not have, and takes the model without them: " + first_joined(model.unread, 3));
+  }
+  if (!config.model_code.empty()) {
+    notes.push_back(
+        "the config of " + model.path + " names code for this model (" + config.model_code +
+        "), which may compute something else; the model is taken as " + config.architecture);
+  }
+  return notes;
 }
 
 std::optional<Tokenizer> open_tokenizer(const TextOptions& options, const Model& model) {

@@ -279,7 +279,7 @@ class InspectCommand : public Command {
               "folder with the tokenizer.json, or vocab.json and merges.txt, for counting the "
               "tokens of a corpus or tasks",
               "the tokenizer of the model in data/"});
-    add_first_token(options_, reading_.bos, reading_.prepend_bos);
+    add_first_token(options_, FirstTokenOf::corpus, reading_.bos, reading_.prepend_bos);
     add_encoding(options_, encoding_);
     add_n_head(options_, n_head_);
     options_(with_arrays_, {"arrays", "", "list every array of a file, with shape and type"});

@@ -21,12 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// @param path  of the model file.
 struct TokenizerPlace {
   bool is_readable = false;
   std::string text;
 };
 
+/// @param path  of the model file.
 TokenizerPlace tokenizer_place(const ModelDescription& model, const std::string& path) {
   if (model.has_tokenizer) return {true, "in the file"};
   try {
@@ -73,6 +73,9 @@ void print_shape(const ModelDescription& model, const std::string& path) {
   if (!config.scale_by_width) print_line("scores", "not divided by the root of d_head");
   if (config.scale_by_inverse_layer) print_line("scores", "divided by layer + 1");
   print_line("unembedding", config.tied_unembedding ? "tied to the token embedding" : "its own");
+  if (!config.model_code.empty()) {
+    print_line("code", config.model_code + " beside the weights, which is not run");
+  }
   if (model.n_stored == 0) {
     print_line("parameters", model.counts.total());
     return;

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
+#include <chrono>
 #include <iostream>
 
 #include "terminal.hpp"
@@ -11,14 +11,19 @@
 namespace headscope {
 namespace {
 
-constexpr int patience = 1;  // seconds
+using std::chrono::milliseconds;
+
+// A signal's echo comes so soon: timeout(1) and others signal a program and then its group.
+constexpr milliseconds echo{300};
+// How long the work may go on after a signal.
+constexpr milliseconds patience{1000};
 
 volatile std::sig_atomic_t noted_signal = 0;
 sem_t received;
 
 void note(int signal) {
   const int error = errno;
-  noted_signal = signal;
+  if (noted_signal == 0) noted_signal = signal;
   sem_post(&received);
   errno = error;
 }
@@ -28,10 +33,10 @@ void wait_for(sem_t& semaphore) {
   }
 }
 
-void wait_for(sem_t& semaphore, int seconds) {
-  timespec deadline{};
-  clock_gettime(CLOCK_REALTIME, &deadline);
-  deadline.tv_sec += seconds;
+void wait_for(sem_t& semaphore, milliseconds time) {
+  const auto end = std::chrono::system_clock::now().time_since_epoch() + time;
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(end);
+  const timespec deadline{seconds.count(), std::chrono::nanoseconds(end - seconds).count()};
   while (sem_timedwait(&semaphore, &deadline) != 0 && errno == EINTR) {
   }
 }
@@ -56,18 +61,18 @@ InterruptNote::InterruptNote(bool quiet, std::string message)
   watcher_ = std::thread([this] { watch(); });
   struct sigaction action {};
   action.sa_handler = note;
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+  action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, &old_interrupt_);
   sigaction(SIGTERM, &action, &old_terminate_);
 }
 
 InterruptNote::~InterruptNote() {
-  sigaction(SIGINT, &old_interrupt_, nullptr);
-  sigaction(SIGTERM, &old_terminate_, nullptr);
   ended_ = true;
   sem_post(&received);
   sem_post(&end_);
   watcher_.join();
+  sigaction(SIGINT, &old_interrupt_, nullptr);
+  sigaction(SIGTERM, &old_terminate_, nullptr);
   sem_destroy(&end_);
 }
 
@@ -82,7 +87,10 @@ void InterruptNote::watch() {
   if (!quiet_) {
     std::cerr << line_of(signal_name(signal) + ": the run stops; a second signal ends it at once");
   }
-  wait_for(end_, patience);
+  wait_for(end_, echo);
+  if (ended_) return;
+  for (const int next : {SIGINT, SIGTERM}) std::signal(next, SIG_DFL);
+  wait_for(end_, patience - echo);
   const std::lock_guard lock(giving_up_);
   if (ended_) return;
   std::cerr << line_of(signal_name(signal) + ": " + message_);

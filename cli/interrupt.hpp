@@ -11,8 +11,9 @@
 
 namespace headscope {
 
-/// While this object exists, SIGINT and SIGTERM are recorded instead of ending the program; a
-/// second signal ends it at once. At most one object at a time.
+/// While this object exists, SIGINT and SIGTERM are recorded instead of ending the program. A
+/// second signal ends it at once, except a signal's echo, which comes within 0.3 s of the first. At
+/// most one object at a time.
 ///
 /// The work has a second to reach its next stop, where it saves and ends. A piece that takes longer
 /// is given up: the program then ends at once, with what was saved before.

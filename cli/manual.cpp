@@ -88,7 +88,7 @@ std::string man_page() {
 }
 
 std::string bash_completion() {
-  std::string values, lists, options;
+  std::string values, options;
   for (const RegisteredCommand& command : commands()) {
     const std::unique_ptr<Command> made = command.make();
     std::vector<std::string> option_words;

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <limits>
+#include <optional>
 
+#include "base/cgroup.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "base/thread_count.hpp"
@@ -30,17 +32,22 @@ void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit,
                    memory_text(limit) + " (" + parts_text(parts) + ")" + what_helps);
 }
 
-std::uint64_t machine_memory() {
+std::uint64_t available_memory() {
+  std::uint64_t available = std::numeric_limits<std::uint64_t>::max();
   const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) return std::numeric_limits<std::uint64_t>::max();
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
+  if (pages > 0 && page_bytes > 0) {
+    available = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
+  }
+  const std::optional<double> limit = cgroup_memory();
+  return limit && *limit < static_cast<double>(available) ? static_cast<std::uint64_t>(*limit)
+                                                          : available;
 }
 
 std::string memory_warning(const std::vector<MemoryPart>& parts, std::uint64_t available,
                            const std::string& what_helps) {
   const std::uint64_t total = total_bytes(parts);
   if (total <= available) return "";
-  return "this run may need " + memory_text(total) + " of memory, and the machine has " +
+  return "this run may need " + memory_text(total) + " of memory, but can have at most " +
          memory_text(available) + " (" + parts_text(parts) + ")" + what_helps;
 }
 

@@ -13,8 +13,9 @@ namespace headscope {
 void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit,
                   const std::string& what_helps);
 
-/// Bytes of the machine's memory; the largest number if the system does not say.
-std::uint64_t machine_memory();
+/// Bytes of memory that the machine has and the control group allows; the largest number if the
+/// system does not say.
+std::uint64_t available_memory();
 
 /// A warning for a run that needs more than `available` bytes; empty if it needs less.
 /// @param what_helps  ends the message.
@@ -23,7 +24,7 @@ std::string memory_warning(const std::vector<MemoryPart>& parts, std::uint64_t a
 
 /// Refuses a run that may exceed the limit of the address space (ulimit -v): OpenBLAS would ask
 /// for memory for ever.
-/// @param bytes  needed without those of the threads.
+/// @param bytes  needed, without the buffers and stacks of threads.
 /// @throws UsageError
 void check_address_space(std::uint64_t bytes);
 

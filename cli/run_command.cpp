@@ -74,7 +74,7 @@ class RunCommand : public Command {
 
  private:
   /// Takes the options of the unfinished run in the output folder.
-  /// @param begun  its pass files; a shard may be the first.
+  /// @param begun  its pass files, of all shards.
   /// @throws DataError if there is none, or it has another number of shards.
   void restore_options(const std::vector<std::string>& begun) {
     const std::string output = run_.output.folder;
@@ -91,7 +91,6 @@ class RunCommand : public Command {
                           std::to_string(run_.files.n_shard) + " in this run; continue it with " +
                           (n_shard == "1" ? "no --shard" : "--shard K/" + n_shard));
     }
-    if (run_.files.n_shard > 1) return;
     throw DataError(output, "",
                     "expected the state of an unfinished run, got none; give the options of the "
                     "run again, or leave out --resume to begin");

@@ -19,6 +19,8 @@
 namespace headscope {
 namespace {
 
+namespace fs = std::filesystem;
+
 using Words = Option::Words;
 
 constexpr const char* engines_key = "engines";  // no option has this name
@@ -32,7 +34,13 @@ Words analysis_names() {
 }
 
 std::string absolute_path(const std::string& path) {
-  return std::filesystem::absolute(path).lexically_normal().string();
+  const fs::path absolute = fs::absolute(path);
+  if (std::ranges::count(absolute, fs::path("..")) == 0)
+    return absolute.lexically_normal().string();
+  // After a link `..` is the folder above its target. The last name may be a link whose target has
+  // another ending.
+  if (absolute.filename() == "..") return fs::weakly_canonical(absolute).string();
+  return (fs::weakly_canonical(absolute.parent_path()) / absolute.filename()).string();
 }
 
 /// Text that is not UTF-8, which JSON cannot hold, as its bytes.
@@ -85,7 +93,7 @@ RunOptions::RunOptions() {
   paths.several = paths.in_usage = true;
   add_tokenizer(table, reading.tokenizer);
   add_encoding(table, encoding);
-  add_first_token(table, reading.bos, reading.prepend_bos);
+  add_first_token(table, FirstTokenOf::corpus, reading.bos, reading.prepend_bos);
   table(literal_special_tokens,
         {"literal-special-tokens", "",
          "read <|endoftext|> in plain text as letters, not as the end of a document. Use it for "

@@ -117,7 +117,7 @@ void check_memory_of(const RunOptions& options, const RunShape& run, std::uint64
   const std::string what_helps = less_memory_text(run, analyses);
   if (options.memory > 0) {
     check_memory(parts, options.memory, what_helps);
-  } else if (const std::string warning = memory_warning(parts, machine_memory(), what_helps);
+  } else if (const std::string warning = memory_warning(parts, available_memory(), what_helps);
              !warning.empty()) {
     std::cerr << Terminal::error().warning(warning);
   }

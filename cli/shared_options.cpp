@@ -17,17 +17,24 @@ void add_tokenizer(OptionTable& option, std::string& field) {
                  "the one in the model file or its folder", OptionScope::run});
 }
 
-void add_first_token(OptionTable& option, std::string& bos, bool& prepend_bos) {
-  option(bos, {"bos", "TOKEN",
-               "first token of each document and of each side of a task's pairs, as the vocabulary "
-               "spells it. Use it for a model trained with another first token than its config "
-               "names",
-               "bos_token_id of the model's config, else what its tokenizer puts first, else "
-               "<|endoftext|>"});
-  option(prepend_bos, {"no-bos", "",
-                       "put no first token before documents and before the sides of pairs. Use it "
-                       "for a model that was trained without a first token. Pairs whose sides "
-                       "differ at their first token are then left out"});
+void add_first_token(OptionTable& option, FirstTokenOf of, std::string& bos, bool& prepend_bos) {
+  const bool of_sentence = of == FirstTokenOf::sentence;
+  option(bos,
+         {"bos", "TOKEN",
+          std::string("first token of ") +
+              (of_sentence ? "the sentence" : "each document and of each side of a task's pairs") +
+              ", as the vocabulary spells it. Use it for a model trained with another first "
+              "token than its config names",
+          "bos_token_id of the model's config, else what its tokenizer puts first, else "
+          "<|endoftext|>"});
+  option(prepend_bos,
+         {"no-bos", "",
+          std::string("put no first token before ") +
+              (of_sentence ? "the sentence" : "documents and before the sides of pairs") +
+              ". Use it for a model that was trained without a first token" +
+              (of_sentence ? ""
+                           : ". Pairs whose sides differ at their first token are "
+                             "then left out")});
 }
 
 void add_encoding(OptionTable& option, std::string& field) {

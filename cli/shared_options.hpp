@@ -23,8 +23,9 @@ void add_positional(OptionTable& option, Field& field, const std::string& name,
 void add_model(OptionTable& option, std::string& field, const std::string& help);
 void add_n_head(OptionTable& option, std::uint64_t& field);
 void add_tokenizer(OptionTable& option, std::string& field);
+enum class FirstTokenOf { corpus, sentence };
 /// `--bos` and `--no-bos`.
-void add_first_token(OptionTable& option, std::string& bos, bool& prepend_bos);
+void add_first_token(OptionTable& option, FirstTokenOf of, std::string& bos, bool& prepend_bos);
 void add_encoding(OptionTable& option, std::string& field);
 void add_output(OptionTable& option, std::string& field);
 void add_figures(OptionTable& option, std::vector<std::string>& field);

@@ -13,7 +13,8 @@ struct AttentionPatternsOptions {
   void declare(OptionTable& option) {
     option(n_document, {.name = "patterns",
                         .value = "N",
-                        .help = "number of documents whose attention patterns are kept"});
+                        .help = "number of documents whose attention patterns are kept"})
+        .least = 1;
     option(n_token,
            {"pattern-tokens", "N",
             "number of tokens, from the start of each document, whose patterns are kept", "all"});

@@ -118,8 +118,9 @@ Claim subspace_claim(const ResultsGroup& group, const Array& subspace_rank,
     ratios.insert(ratios.end(), pairs.ratios.begin(), pairs.ratios.end());
   }
   if (ratios.empty() || !std::isfinite(deviation)) {
-    claim.evidence = ratios.empty() ? nothing_to_compare_text(config, projection, n_lesser)
-                                    : "Without random draws there is no chance to compare with.";
+    claim.evidence = ratios.empty()
+                         ? nothing_to_compare_text(config, projection, n_lesser)
+                         : "Without two random draws (--nulls) there is no chance to compare with.";
     return claim;
   }
 

@@ -220,13 +220,13 @@ void say_without_controls(const HeadTypeList& types, std::vector<Claim>& claims)
 void remove_intervals_of_no_width(std::vector<Claim>& claims) {
   for (Claim& claim : claims) {
     if (claim.number != 7 || !claim.effect.has_interval()) continue;
-    if (claim.effect.low < claim.effect.high) continue;
-    claim.effect = {.value = claim.effect.value};
+    claim.effect = with_width(claim.effect);
+    if (claim.effect.has_interval()) continue;
     const std::size_t place = claim.evidence.find(of_interval_with_test);
     if (place != std::string::npos) claim.evidence.erase(place, of_interval_with_test.size());
     claim.evidence +=
-        " There is no interval: in every resample of documents the same number of heads passes, so "
-        "the resamples do not show how far this number varies.";
+        " The number has no interval: in every resample of documents the same number of heads "
+        "passes.";
   }
 }
 

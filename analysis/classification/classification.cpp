@@ -23,8 +23,9 @@ const AnalysisInfo classification_info{
     .name = "classification",
     .title = "Which head does what",
     .purpose =
-        "Scores every head for position, delimiters, syntax, coreference, meaning, repetition, "
-        "induction, rare tokens and the sink, each against a baseline, and names the head's type.",
+        "Scores every head for position, delimiters, parts of speech, syntax, coreference, "
+        "meaning, repetition, induction, copying, rare tokens and the sink, each against a "
+        "baseline, and names the head's type.",
     .source =
         "Voita et al. 2019; Clark et al. 2019; Vig & Belinkov 2019; Olsson et al. 2022; "
         "TransformerLens",

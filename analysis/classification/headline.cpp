@@ -29,7 +29,12 @@ std::string attend_by_text(const Results& results) {
   if (const std::size_t n_type = types.learned.size(); n_type > most_types_named) {
     list += " and " + count_text(n_type - most_types_named, "more type");
   }
-  return text + ": " + list + ".";
+  const auto n_document = results.integer("n_document");
+  const bool may_be_chance = n_document && *n_document < std::int64_t{least_documents};
+  return text + ": " + list + "." +
+         (may_be_chance ? " On fewer than " + std::to_string(least_documents) +
+                              " documents a type may be chance."
+                        : "");
 }
 
 std::string explained_text(const ResultsGroup& group) {

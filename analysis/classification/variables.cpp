@@ -196,8 +196,8 @@ const VariableTable& classification_variables() {
        "The score that chance or a simple rule would reach"},
       {"type_threshold", "head_type layer head", "1", "The head is of the type from this score on"},
       {"type_about", "head_type layer head", "1",
-       "The offset of the type's score, or the relations that the head passes, first the relation "
-       "of the score"},
+       "The offset or part of speech of the type's score, or the relations that the head passes, "
+       "first the relation of the score"},
       {"type_rule", "head_type", "1", "The type's rule"},
       {"type_sentence", "head_type", "1", "What a head of the type does"},
       {"type_features", "head_type layer head", "1",

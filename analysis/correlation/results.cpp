@@ -191,14 +191,14 @@ Claim low_correlation_claim(const Estimate& mean_cosine, const ModelConfig& conf
   claim.statement = "Different heads' outputs have low correlation.";
   claim.effect_name =
       "mean |cosine| of different heads' outputs in residual space, mean over layers";
-  claim.effect = mean_cosine;
-  claim.verdict = verdict_of(mean_cosine, Side::below, low_correlation);
+  claim.effect = with_width(mean_cosine);
+  claim.verdict = verdict_of(claim.effect, Side::below, low_correlation);
   claim.evidence =
       std::isnan(mean_cosine.value)
           ? no_pair_text(config)
           : "The outputs of two heads of the same layer have a mean absolute cosine of " +
-                number_text(mean_cosine.value, 3) + ". Low means an interval below " +
-                number_text(low_correlation, 3) + ".";
+                number_text_beside(mean_cosine.value, low_correlation, 3) +
+                ". Low means an interval below " + number_text(low_correlation, 3) + ".";
   return claim;
 }
 
@@ -261,9 +261,9 @@ void settle_mixing(const Estimate& difference, double untrained, std::size_t n_c
                    ResultsGroup& group) {
   Claim& claim = *std::ranges::find(group.claims, mixing_statement, &Claim::statement);
   claim.effect_name += ", trained minus untrained";
-  claim.effect = difference;
+  claim.effect = with_width(difference);
   if (std::isnan(difference.value)) return;
-  claim.verdict = verdict_beside(difference, untrained, n_control, Side::above);
+  claim.verdict = verdict_beside(claim.effect, untrained, n_control, Side::above);
   claim.evidence += " The trained model's share minus the mean share of " +
                     count_text(n_control, "untrained model") + " is " +
                     number_text(difference.value, 3) + beside_text(untrained, "above");

@@ -118,7 +118,7 @@ std::vector<Index> CircuitSize::next() const {
   const Index low = tried_[*place].n_edge, high = tried_[*place + 1].n_edge, gap = high - low,
               n = std::min(points_between(n_edge_), gap - 1);
   for (Index i = 1; i <= n; ++i) {
-    points.push_back(low + std::max<Index>(i, gap * i / (n + 1)));
+    points.push_back(low + gap * i / (n + 1));
   }
   for (Index i = 0; i < n_beyond; ++i) {
     const Index beyond = high + (gap << i);

@@ -53,7 +53,7 @@ ResultsGroup tasks_results(const Statistics& statistics, const std::vector<Task>
                            const ModelConfig& config, const AnalysisSettings& settings);
 
 Presentation tasks_presentation();
-/// One sentence for the group's section.
+/// Lines for the group's section.
 std::string tasks_summary(const ResultsGroup& group);
 
 /// The heads a task needs, by `share_lost_least`, greatest first.

@@ -90,6 +90,9 @@ struct ModelConfig {
   bool window_bounds_context = false;
   /// The token that begins a document, as the config says. Hugging Face's `bos_token_id`.
   std::optional<Index> first_token = std::nullopt;
+  /// Code beside the weights that computes the model, as the config says; it is not run. Hugging
+  /// Face's `auto_map`.
+  std::string model_code = {};
   double initial_deviation = 0.02;  ///< of an untrained model's weights. `initializer_range`
 
   /// Indices (layer * n_head + head) of the heads that the model has not lost, ascending.

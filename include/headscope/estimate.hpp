@@ -37,6 +37,10 @@ Estimate percentile_estimate(double value, std::vector<double> samples);
 /// The estimate with its bounds moved into the range of possible values.
 Estimate within(Estimate estimate, double least, double most);
 
+/// The estimate without an interval that has no width: units that do not differ, such as copies of
+/// one document, show nothing of others.
+Estimate with_width(Estimate estimate);
+
 /// Half the width of the 95 % interval of a normally distributed value, in standard deviations.
 double normal_half_width();
 

@@ -12,5 +12,8 @@ namespace headscope {
 /// @param mount    where control groups are mounted.
 std::optional<double> cgroup_processors(const std::filesystem::path& process = "/proc/self",
                                         const std::filesystem::path& mount = "/sys/fs/cgroup");
+/// The bytes of memory that it allows, from `memory.max` or `memory.limit_in_bytes`, likewise.
+std::optional<double> cgroup_memory(const std::filesystem::path& process = "/proc/self",
+                                    const std::filesystem::path& mount = "/sys/fs/cgroup");
 
 }  // namespace headscope

@@ -18,14 +18,17 @@ std::vector<std::string> spaced(std::vector<std::string> names) {
 
 namespace {
 
-constexpr std::string_view blanks = " \t\r\n\v\f", end_of_text = "<|endoftext|>";
+constexpr std::string_view blanks = " \t\r\n\v\f";
 
 // A clitic begins with an apostrophe.
 bool begins_like_a_word(std::string_view token) {
-  const auto letter = [&](std::size_t i) {
-    return i < token.size() && utf8::is_word_byte(token[i]);
-  };
-  return letter(0) || (token.starts_with('\'') && letter(1));
+  return utf8::begins_with_letter(token) ||
+         (token.starts_with('\'') && utf8::begins_with_letter(token.substr(1)));
+}
+
+// `<|endoftext|>`, `<s>`
+bool is_special(std::string_view token) {
+  return token.size() > 2 && token.starts_with('<') && token.ends_with('>');
 }
 
 }  // namespace
@@ -34,7 +37,7 @@ std::string token_label(std::string_view token, std::string_view before) {
   const std::size_t begin = token.find_first_not_of(blanks);
   if (begin == token.npos) return token.find('\n') == token.npos ? "␣" : "↵";
   const std::string_view text = token.substr(begin, token.find_last_not_of(blanks) + 1 - begin);
-  const bool apart = begin > 0 || before.empty() || before == end_of_text ||
+  const bool apart = begin > 0 || before.empty() || is_special(before) ||
                      blanks.find(before.back()) != blanks.npos;
   return (!apart && begins_like_a_word(text) ? "‿" : "") + std::string(text);
 }

@@ -19,6 +19,15 @@ std::string number_text(double value, int digits) {
   return {buffer, end};
 }
 
+std::string number_text_beside(double value, double other, int digits) {
+  constexpr int most_digits = 17;
+  while (digits < most_digits && value != other &&
+         number_text(value, digits) == number_text(other, digits)) {
+    ++digits;
+  }
+  return number_text(value, digits);
+}
+
 std::string decimals(double value, int count) {
   std::array<char, 400> text{};
   std::snprintf(text.data(), text.size(), "%.*f", count, value);

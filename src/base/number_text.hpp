@@ -14,6 +14,9 @@ namespace headscope {
 /// the shortest text that reads back as the same number. Whole numbers are written in full.
 std::string number_text(double value, int digits);
 
+/// A number in `digits` significant digits, or as many more as tell it from another.
+std::string number_text_beside(double value, double other, int digits);
+
 /// `0.083` with the given number of decimals.
 std::string decimals(double value, int count);
 

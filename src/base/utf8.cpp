@@ -1,5 +1,7 @@
 #include "base/utf8.hpp"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -52,6 +54,15 @@ bool is_control(std::string_view character) {
 bool utf8::is_word_byte(char byte) {
   return static_cast<unsigned char>(byte) >= 0x80 ||
          std::isalnum(static_cast<unsigned char>(byte)) != 0;
+}
+
+bool utf8::begins_with_letter(std::string_view text) {
+  const std::size_t length = character_length(text);
+  if (length == 0) return false;
+  const utf8proc_category_t category =
+      utf8proc_category(static_cast<utf8proc_int32_t>(code_point(text.substr(0, length))));
+  return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) ||
+         (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO);
 }
 
 std::size_t utf8::character_length(std::string_view text) {

@@ -54,6 +54,9 @@ inline bool is_continuation(char byte) {
 /// ASCII, or any character beyond it.
 bool is_word_byte(char byte);
 
+/// Whether the text begins with a letter or number of any script.
+bool begins_with_letter(std::string_view text);
+
 /// Appends a code point as UTF-8.
 void append(std::string& text, char32_t code_point);
 

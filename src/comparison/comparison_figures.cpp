@@ -96,8 +96,9 @@ Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
     }
     if (!is_all_zero || variable.dimensions.size() == 1) panel.series.push_back(std::move(series));
   }
-  if (!places.distinct) {
-    // Side by side: points of equal value hide one another.
+  if (!places.labels.empty()) {
+    // Side by side: points of equal value hide one another. On an axis of numbers points stay at
+    // their numbers.
     const double step = std::min(0.06, 0.6 / static_cast<double>(panel.series.size()));
     for (std::size_t i = 0; i < panel.series.size(); ++i) {
       panel.series[i].shift =

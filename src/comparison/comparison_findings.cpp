@@ -209,7 +209,8 @@ std::string order_line(const ResultsGroup& group, const std::set<std::string>& a
   if (found.empty()) return "";
   const std::string least = std::to_string(least_ordered_heads) + " heads or more";
   std::erase_if(found, [](const Ranked& score) { return score.value > same_order; });
-  if (found.empty()) return "Every score of " + least + " orders the heads as in " + runs[0] + ".";
+  if (found.empty())
+    return "By every score that " + least + " have, the order of heads is that in " + runs[0] + ".";
   std::ranges::stable_sort(found, {}, &Ranked::value);
   return "Scores whose order of heads agrees least with that in " + runs[0] +
          ", by Spearman's rho over " + least + ": " +

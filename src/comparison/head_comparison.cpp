@@ -29,10 +29,10 @@ std::optional<std::vector<RunVariable>> variable_in_every_run(const std::vector<
   return by_run;
 }
 
-/// Whether the numbers name something, such as a position or a label's index
-/// (`Declaration::integer`): their differences and order mean nothing.
+/// Whether whole numbers name something, such as a position or a label's index, rather than count:
+/// their differences and order mean nothing.
 bool are_names(const Variable& variable) {
-  return variable.type == Variable::Type::integer && variable.units == "1";
+  return variable.type == Variable::Type::integer && variable.units != "count";
 }
 
 /// By run and head, whether the run's model has lost the head.

@@ -27,8 +27,13 @@ json to_json(const hdf5::Attribute& attribute) {
 
 const Architecture& read_architecture(const JsonFields& fields) {
   for (const char* const experts : {"num_local_experts", "num_experts", "n_routed_experts"}) {
-    const auto n_expert = fields.has(experts) ? fields.count(experts) : std::nullopt;
-    if (n_expert > 1) throw fields.wrong(experts, "a model without experts", *n_expert);
+    const std::optional<double> n_expert = fields.real(experts);
+    if (n_expert > 1) {
+      throw fields.wrong(experts, "a model without experts", static_cast<std::int64_t>(*n_expert));
+    }
+  }
+  if (fields.flag("is_causal") == false) {
+    throw fields.wrong("is_causal", "true, since queries attend to no later key", false);
   }
   if (const auto quantized = fields.object("quantization_config")) {
     throw fields.wrong("quantization_config", "weights that are not quantized",
@@ -194,6 +199,11 @@ ConfigFields ConfigFields::from_json(const json& config, const std::string& file
     if (values.window_bounds_context) values.n_ctx = *window;
   }
   values.first_token = fields.token("bos_token_id");
+  if (const auto code = fields.object("auto_map")) {
+    for (const char* const kind : {"AutoModel", "AutoModelForCausalLM"}) {
+      if (code->has(kind)) values.model_code = *code->text(kind);
+    }
+  }
   if (const auto heads = fields.heads("pruned_heads")) values.pruned_heads = *heads;
   return result;
 }

@@ -250,6 +250,10 @@ Estimate within(Estimate estimate, double least, double most) {
   return estimate;
 }
 
+Estimate with_width(Estimate estimate) {
+  return estimate.low < estimate.high ? estimate : Estimate{.value = estimate.value};
+}
+
 double normal_half_width() {
   return normal_quantile(1 - lower_tail);
 }

@@ -6,7 +6,7 @@
 /// Names in a results file that its writer and its reader share.
 namespace headscope::layout {
 
-inline constexpr std::string_view format = "headscope results 2";
+inline constexpr std::string_view format = "headscope results 3";
 
 // Root attributes.
 inline constexpr const char* format_attribute = "format";

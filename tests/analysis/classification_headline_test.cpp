@@ -84,6 +84,16 @@ TEST(ClassificationHeadline, SaysHowManyTypesItDoesNotName) {
   EXPECT_EQ(classification_headline(results).attend_by, "The model has no head left.");
 }
 
+TEST(ClassificationHeadline, SaysThatOnFewDocumentsATypeMayBeChance) {
+  Results results;
+  results.groups.push_back(three_heads());
+  const std::string chance = " On fewer than 20 documents a type may be chance.";
+  results.attributes["n_document"] = std::int64_t{19};
+  EXPECT_TRUE(classification_headline(results).attend_by.ends_with(chance));
+  results.attributes["n_document"] = std::int64_t{20};
+  EXPECT_FALSE(classification_headline(results).attend_by.ends_with(chance));
+}
+
 TEST(ClassificationHeadline, NamesAllTypesWithoutUntrainedModels) {
   EXPECT_EQ(said({}), "3 of 3 heads have a type: positional (2 heads), copying (1 head).");
 }

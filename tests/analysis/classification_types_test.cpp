@@ -1016,8 +1016,9 @@ TEST_F(TypesTest, ANumberOfHeadsThatNoResampleChangesHasNoInterval) {
   const Claim claim = claim_on_documents({0.05, 0.1, 0.9, 0.95}, 1);
   EXPECT_EQ(claim.effect.value, 0.5);
   EXPECT_FALSE(claim.effect.has_interval());
-  EXPECT_THAT(claim.evidence, HasSubstr("There is no interval: in every resample of documents the "
-                                        "same number of heads passes"));
+  EXPECT_THAT(claim.evidence,
+              HasSubstr("The number has no interval: in every resample of documents "
+                        "the same number of heads passes."));
 }
 
 TEST_F(TypesTest, EvidenceSpeaksOfTheIntervalsScoresOnlyWhereThereIsAnInterval) {

@@ -64,10 +64,11 @@ Verdict low_correlation_verdict(const std::vector<double>& residual) {
 }
 
 TEST(LowCorrelationClaim, IsSettledByTheWholeIntervalAgainstThreeTenths) {
-  EXPECT_EQ(low_correlation_verdict({0.29, -0.29}), Verdict::holds);
-  EXPECT_EQ(low_correlation_verdict({0.31, 0.31}), Verdict::does_not_hold);
+  EXPECT_EQ(low_correlation_verdict({0.28, -0.29}), Verdict::holds);
+  EXPECT_EQ(low_correlation_verdict({0.31, 0.32}), Verdict::does_not_hold);
   EXPECT_EQ(low_correlation_verdict({0.2, 0.35}), Verdict::undecided);
   EXPECT_EQ(low_correlation_verdict({0.4, 0.25}), Verdict::undecided);
+  EXPECT_EQ(low_correlation_verdict({0.1, 0.1}), Verdict::undecided) << "documents do not differ";
 }
 
 // Two layers of one head each.

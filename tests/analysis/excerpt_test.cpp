@@ -32,8 +32,20 @@ TEST(Excerpt, ShowsACharacterThatTokensShare) {
 }
 
 TEST(Excerpt, TakesInCharactersAtItsEnds) {
-  EXPECT_EQ(Excerpt(tokens, 4, 8).text(), "😀 so naï");
+  EXPECT_EQ(Excerpt(tokens, 4, 6).text(), "😀 so");
   EXPECT_EQ(Excerpt(tokens, 8, 9).text_of(8), "ï");
+}
+
+TEST(Excerpt, TakesInWordsAtItsEnds) {
+  EXPECT_EQ(Excerpt(tokens, 4, 8).text(), "😀 so naïve");
+  EXPECT_EQ(Excerpt(tokens, 9, tokens.size()).text(), "naïve .");
+  EXPECT_EQ(Excerpt({"<|endoftext|>", "On", "ce"}, 2, 3).text(), "Once");
+}
+
+TEST(Excerpt, TakesInAFewTokensOfATextWithoutBlanks) {
+  std::vector<std::string> letters(40, "a");
+  for (std::size_t i = 20; i < letters.size(); ++i) letters[i] = "b";
+  EXPECT_EQ(Excerpt(letters, 20, 21).text(), "aaaaaaaabbbbbbbbb");
 }
 
 TEST(Excerpt, GivesTheEndOfTheWordThatATokenBegins) {
@@ -46,8 +58,8 @@ TEST(Excerpt, GivesTheEndOfTheWordThatATokenBegins) {
 }
 
 TEST(Excerpt, HasNoPlaceForTokensThatItDoesNotShow) {
-  const Excerpt excerpt(tokens, 5, 7);
-  for (const Index token : {Index{0}, Index{4}, Index{7}, no_position}) {
+  const Excerpt excerpt(tokens, 5, 6);
+  for (const Index token : {Index{0}, Index{4}, Index{6}, no_position}) {
     EXPECT_EQ(place_of(excerpt, token), (Place{-1, -1})) << token;
     EXPECT_EQ(excerpt.word_end(token), -1) << token;
   }

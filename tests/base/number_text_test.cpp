@@ -29,6 +29,12 @@ TEST(Percent, RoundsASmallShareToTwoDigitsAndALargeOneToThree) {
   EXPECT_EQ(percent(0), "0 %");
 }
 
+TEST(NumberText, BesideAnotherHasAsManyDigitsAsTellThemApart) {
+  EXPECT_EQ(number_text_beside(0.30012, 0.3, 3), "0.3001");
+  EXPECT_EQ(number_text_beside(0.3, 0.30012, 3), "0.3");
+  EXPECT_EQ(number_text_beside(0.3, 0.3, 3), "0.3");
+}
+
 TEST(NumberText, Decimals) {
   EXPECT_EQ(decimals(0.08333, 3), "0.083");
 }

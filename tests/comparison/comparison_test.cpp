@@ -129,8 +129,12 @@ TEST(Comparison, NumbersThatNameSomethingAreNotSubtracted) {
     run.results.groups[0].add(
         Declaration::integer("wettest_day", "layer head", "number of the wettest day"),
         Array({1, 3}, {5, 3, 4}));
+    run.results.groups[0].add({"umbrella", "layer head", "m", "where it lies; -1 for none", "", "",
+                               Variable::Type::integer},
+                              Array({1, 3}, {-1, 3, 4}));
   }
   const ResultsGroup group = compared(runs);
+  EXPECT_FALSE(group.has("weather_umbrella_difference"));
   EXPECT_THAT(values(group, "weather_wettest_day"), ElementsAre(5, 3, 4, 5, 3, 4));
   EXPECT_FALSE(group.has("weather_wettest_day_difference"));
   EXPECT_FALSE(group.has("weather_wettest_day_rank_correlation"));
@@ -271,6 +275,27 @@ TEST(Comparison, LabelsOfVariablesLeaveOutAllWordsOfTheirGroup) {
   ASSERT_NE(changed, figures.end());
   EXPECT_THAT(std::get<Heatmap>(changed->content).row_labels,
               ElementsAre("rain, spring", "rain, autumn"));
+}
+
+TEST(Comparison, PointsStandAtTheNumbersThatOrderTheRuns) {
+  std::vector<ComparedRun> runs;
+  for (const double place : {0.001, 0.001, 0.1}) {
+    runs.push_back(
+        weather(std::string(1, static_cast<char>('a' + runs.size())), first_rain, {0, 1, 2}, 5));
+    runs.back().place = place;
+  }
+  Results results;
+  results.groups = {compare_runs(runs, "dropout", presentations).group};
+  const std::vector<Figure> figures =
+      comparison_figures(results, comparison_presentation(presentations));
+  const auto shares = std::ranges::find(figures, "comparison_wet_share", &Figure::name);
+  ASSERT_NE(shares, figures.end());
+  const Chart& chart = std::get<Chart>(shares->content);
+  EXPECT_TRUE(chart.log_x);
+  for (const Series& series : chart.panels.at(0).series) {
+    EXPECT_THAT(series.x, ElementsAre(0.001, 0.001, 0.1));
+    EXPECT_EQ(series.shift, 0);
+  }
 }
 
 /// The figure `comparison_changed` of the runs: rows of variables, columns of later runs.
@@ -736,7 +761,7 @@ TEST(Comparison, FindingsNameTheScoreOfTheLeastOrderThoughNoPanelShowsIt) {
 TEST(Comparison, FindingsNameNoScoreThatOrdersTheHeadsAlike) {
   EXPECT_EQ(lines(compared({weather("a", rain_of_five, five_kinds, 5),
                             weather("b", rain_of_five, five_kinds, 5)}))[3],
-            "Every score of 5 heads or more orders the heads as in a.");
+            "By every score that 5 heads or more have, the order of heads is that in a.");
 }
 
 TEST(Comparison, FindingsSayNothingOfTheOrderOfFourHeads) {

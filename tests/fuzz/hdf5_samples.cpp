@@ -30,7 +30,7 @@ const std::vector<std::string> texts{"gelu_new",
                                      "two\nlines",
                                      "\xff\xfe",
                                      "\x1b[31m",
-                                     "headscope results 2",
+                                     "headscope results 3",
                                      "headscope statistics 3"};
 
 std::string image_of(const auto& write) {

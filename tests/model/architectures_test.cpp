@@ -178,6 +178,10 @@ TEST_F(ArchitectureRefusals, WhatIsNotComputedIsNamed) {
             "\"mamba\"");
   EXPECT_EQ(error_after("mistral", {{"model_type", "mixtral"}, {"num_local_experts", 8}}),
             "config.json:num_local_experts: expected a model without experts, got 8");
+  EXPECT_EQ(
+      error_after("qwen2", {{"is_causal", false}}),
+      "config.json:is_causal: expected true, since queries attend to no later key, got false");
+  EXPECT_EQ(error_after("qwen2", {{"num_experts", 0}}), "no error");
   EXPECT_EQ(error_after("llama", {{"quantization_config", {{"quant_method", "gptq"}}}}),
             "config.json:quantization_config: expected weights that are not quantized, got "
             "\"gptq\"");

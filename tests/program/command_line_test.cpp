@@ -556,7 +556,7 @@ TEST(CommandLine, ReportOfAnOlderResultsFileAsksForANewRun) {
   }
   expect_refused({"report", path}, 1,
                  path +
-                     ":format: expected \"headscope results 2\", got \"headscope results 1\" of "
+                     ":format: expected \"headscope results 3\", got \"headscope results 1\" of "
                      "another version of Headscope; run again to make a new one");
 }
 

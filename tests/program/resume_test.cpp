@@ -183,12 +183,31 @@ TEST(Resume, TakesNoneOfTheOptionsOrThoseOfFilesToo) {
 TEST(Resume, AloneNeedsAnUnfinishedRun) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("mistyped");
-  const Finished finished = test::run_headscope({"run", "--output", output, "--resume"});
-  EXPECT_EQ(finished.exit_status, 1);
-  EXPECT_EQ(finished.err, "headscope: " + output +
-                              ": expected the state of an unfinished run, got none; give the "
-                              "options of the run again, or leave out --resume to begin\n");
-  EXPECT_FALSE(fs::exists(output));
+  for (const Words& shard : {Words{}, Words{"--shard", "1/2"}}) {
+    Words arguments{"run", "--output", output, "--resume"};
+    arguments.insert(arguments.end(), shard.begin(), shard.end());
+    const Finished finished = test::run_headscope(arguments);
+    EXPECT_EQ(finished.exit_status, 1);
+    EXPECT_EQ(finished.err, "headscope: " + output +
+                                ": expected the state of an unfinished run, got none; give the "
+                                "options of the run again, or leave out --resume to begin\n");
+    EXPECT_FALSE(fs::exists(output));
+  }
+}
+
+TEST(RunOptions, RecordPathsAsTheSystemReadsThem) {
+  const TemporaryDirectory folder;
+  fs::create_directories(folder.file("real/deep"));
+  fs::create_directory_symlink(folder.file("real/deep"), folder.file("link"));
+  const fs::path top = fs::canonical(folder.path());
+  const auto recorded = [&](const std::string& corpus) {
+    RunOptions options;
+    parse_options("run", {"--corpus", folder.file(corpus), "--output", "out"}, options.table);
+    return options.run_files().options;
+  };
+  EXPECT_THAT(recorded("link/../book.txt"), HasSubstr((top / "real/book.txt").string() + '"'));
+  EXPECT_THAT(recorded("link/book.txt"), HasSubstr("/link/book.txt\""));
+  EXPECT_THAT(recorded("./book.txt"), testing::Not(HasSubstr("./book")));
 }
 
 TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
@@ -256,6 +275,8 @@ TEST(Resume, ASignalInsideADocumentIsHeeded) {
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   const auto sent = std::chrono::steady_clock::now();
   running.send(SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  running.send(SIGTERM);  // as an echo
   const Finished stopped = running.wait();
   // A second, and time for a machine at work; the document alone takes more than half a minute.
   EXPECT_LT(std::chrono::steady_clock::now() - sent, std::chrono::seconds(10));

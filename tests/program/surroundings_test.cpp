@@ -144,6 +144,19 @@ TEST(ControlGroup, LimitsProcessorsToTheLeastOfTheGroupsAbove) {
   EXPECT_EQ(limit(), 0.5);
 }
 
+TEST(ControlGroup, LimitsMemoryToTheLeastOfTheGroupsAbove) {
+  const TemporaryDirectory folder;
+  const fs::path process = folder.file("process"), mount = folder.file("mount");
+  write_below(process / "cgroup", "0::/a/b\n");
+  write_below(mount / "a/memory.max", "2147483648\n");
+  write_below(mount / "a/b/memory.max", "max\n");
+  EXPECT_EQ(cgroup_memory(process, mount), 2147483648.0);
+  write_below(process / "cgroup", "5:memory:/c\n4:cpu,cpuacct:/c\n");
+  EXPECT_EQ(cgroup_memory(process, mount), std::nullopt);
+  write_below(mount / "memory/c/memory.limit_in_bytes", "1073741824\n");
+  EXPECT_EQ(cgroup_memory(process, mount), 1073741824.0);
+}
+
 TEST(ControlGroup, OfVersionOneIsRead) {
   const TemporaryDirectory folder;
   const fs::path process = folder.file("process"), mount = folder.file("mount");

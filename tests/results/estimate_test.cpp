@@ -39,6 +39,12 @@ TEST(PercentileEstimate, WhatHasNoValueHasNoInterval) {
   EXPECT_FALSE(percentile_estimate(NAN, {1, 2, 3}).has_interval());
 }
 
+TEST(Estimate, HasNoIntervalWithoutWidth) {
+  EXPECT_TRUE(with_width({2, 1, 3}).has_interval());
+  EXPECT_FALSE(with_width({2, 2, 2}).has_interval());
+  EXPECT_EQ(with_width({2, 2, 2}).value, 2);
+}
+
 // Verdicts of an interval against each side of 2: below, at most, at least, above.
 std::vector<Verdict> verdicts(double low, double high) {
   std::vector<Verdict> verdicts;

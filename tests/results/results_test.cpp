@@ -169,7 +169,7 @@ TEST(Results, RefusesOtherFiles) {
   }
   EXPECT_EQ(message_of([&] { read_results(path); }),
             path +
-                ": expected a results file (format \"headscope results 2\"), found another "
+                ": expected a results file (format \"headscope results 3\"), found another "
                 "HDF5 file");
   EXPECT_THAT(message_of([&] { read_results(folder.file("none.h5")); }), HasSubstr("none.h5"));
 }
@@ -184,7 +184,7 @@ TEST(Results, AFileOfAnotherLayoutIsToBeMadeAgain) {
   }
   EXPECT_EQ(message_of([&] { read_results(path); }),
             path +
-                ":format: expected \"headscope results 2\", got \"headscope results 1\" of another "
+                ":format: expected \"headscope results 3\", got \"headscope results 1\" of another "
                 "version of Headscope; run again to make a new one");
 }
 
@@ -193,7 +193,7 @@ TEST(Results, NamesWhatIsMissingInAFile) {
   const std::string path = folder.file("results.h5");
   {
     hdf5::OutputFile file(path);
-    file.set_attribute("", "format", std::string("headscope results 2"));
+    file.set_attribute("", "format", std::string("headscope results 3"));
     file.set_attribute("", "groups", std::vector<std::string>{"pruning"});
     file.create_group("pruning");
     file.set_attribute("pruning", "title", std::string("t"));
@@ -207,7 +207,7 @@ TEST(Results, NamesTheKindOfAnAttributeThatIsNotText) {
   const std::string path = folder.file("results.h5");
   const auto error_with = [&](const hdf5::Attribute& title) {
     hdf5::OutputFile file(path);
-    file.set_attribute("", "format", std::string("headscope results 2"));
+    file.set_attribute("", "format", std::string("headscope results 3"));
     file.set_attribute("", "groups", std::vector<std::string>{"pruning"});
     file.create_group("pruning");
     file.set_attribute("pruning", "title", title);

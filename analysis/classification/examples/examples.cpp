@@ -33,7 +33,7 @@ const VariableTable example_variables{
     Declaration::integer("layer", "example", "Layer of the head"),
     Declaration::integer("head", "example", "Number of the head in its layer"),
     {"type", "example", "1", "Type of the head"},
-    {"about", "example", "1", "Offset or relation of the example"},
+    {"about", "example", "1", "Offset, part of speech or relation of the example"},
     Declaration::integer("document", "example", "Number of the document"),
     {"text", "example", "1", "The sentence, or the tokens around the query"},
     start_of("query", attending),
