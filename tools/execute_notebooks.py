@@ -4,6 +4,7 @@
 Usage: tools/execute_notebooks.py RUN_DIR COMPARISON_DIR [IOI_DIR]
 
 RUN_DIR is such as out/demo, which tools/demo.sh makes; notebook 07 says how the comparison is made, notebook 17 how IOI_DIR is.
+Notebook 12 runs the program: build/headscope, or the one that the environment variable HEADSCOPE names.
 
 The notebook of Hugging Face is left as it is where PyTorch or the transformers package is missing, notebook 17 without IOI_DIR.
 """
@@ -36,6 +37,7 @@ def main():
         sys.exit(__doc__.strip())
     for name, folder in zip(("HEADSCOPE_RESULTS", "HEADSCOPE_COMPARISON", "HEADSCOPE_IOI"), sys.argv[1:]):
         os.environ[name] = str(pathlib.Path(folder).resolve())
+    os.environ.setdefault("HEADSCOPE", str(NOTEBOOKS.parent / "build/headscope"))
     has_hugging_face = all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         if path.stem.endswith("hugging_face") and not has_hugging_face:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .results import (COLOURS, MAIN_COLUMNS, NotInRun, Run, compare, flag_names, grid, head_map, head_view, heads, layer_and_head, load,
-                          shown, with_error, words)
+                          model_name, shown, with_error, with_interval, words)
 
 __all__ = ["COLOURS", "MAIN_COLUMNS", "NotInRun", "Run", "compare", "flag_names", "grid", "head_map", "head_view", "heads", "layer_and_head",
-           "load", "shown", "with_error", "words"]
+           "load", "model_name", "shown", "with_error", "with_interval", "words"]
 
 
 def __getattr__(name: str) -> Any:

@@ -39,7 +39,7 @@ class Run:
     """A results file.
 
     path: of the file. attrs: the attributes of its root, such as "model_path". n_layer, n_head: the model's.
-    `run[group]` is a group as an xarray Dataset; `group in run` says whether the file has it.
+    `run[group]` is a group as an xarray Dataset, in which removed heads are NaN; `group in run` says whether the file has it.
     """
 
     path: Path
@@ -55,10 +55,14 @@ class Run:
             raise NotInRun(f"{self.path}: no such file. `headscope run --output DIR` makes a run; give its folder.")
         if not h5py.is_hdf5(self.path):
             raise NotInRun(f"{self.path}: expected a results file in HDF5, found another kind of file. Give the folder of a run.")
-        with h5py.File(self.path) as root:
-            missing = {"n_layer", "n_head"} - set(root.attrs)
-            self._groups: list[str] = []
-            root.visititems(lambda name, item: self._groups.append(name) if isinstance(item, h5py.Group) else None)
+        self._identity = file_identity(self.path)
+        try:
+            with h5py.File(self.path) as root:
+                missing = {"format", "n_layer", "n_head"} - set(root.attrs)
+                self._groups: list[str] = []
+                root.visititems(lambda name, item: self._groups.append(name) if isinstance(item, h5py.Group) else None)
+        except OSError as error:
+            raise NotInRun(f"{self.path}: expected a results file in HDF5, found one that cannot be read: {error}.") from None
         if missing:
             raise NotInRun(f"{self.path}: expected the results of a run, found HDF5 without {' and '.join(sorted(missing))}.")
         with xr.open_dataset(self.path, engine="h5netcdf", decode_times=False) as root:
@@ -67,7 +71,7 @@ class Run:
         self._opened: dict[str, xr.Dataset] = {}
 
     def __repr__(self) -> str:
-        model = Path(str(self.attrs.get("model_path", "a model"))).name
+        model = model_name(str(self.attrs.get("model_path", "a model")))
         read = f", {self.attrs['n_document']} documents" if "n_document" in self.attrs else ""
         corpus = Path(str(self.attrs["corpus_path"]).split(", ")[0]).name if "corpus_path" in self.attrs else "no corpus"
         groups = ", ".join(name for name in self.groups() if "/" not in name)
@@ -81,19 +85,37 @@ class Run:
         return group in self.groups()
 
     def __getitem__(self, group: str) -> xr.Dataset:
-        """A group as a Dataset, opened once and read as it is used. Raises NotInRun if the file has no such group.
+        """A group as a Dataset, opened once and read as it is used.
 
-        Dimensions of heads, such as "unit_from", have the heads' names as labels: `dataset.sel(unit_from="L2H2")`.
+        Dimensions of heads, such as "unit_from", have the heads' names as labels: `dataset.sel(unit_from="L2H2")`. Numbers of heads
+        that `headscope prune` has removed are NaN. Raises NotInRun if the file has no such group or is not the one that was loaded.
         """
         if group not in self:
             raise NotInRun(f"{self.path}: no group \"{group}\". Run the analysis that writes it; "
                            f"the file has {', '.join(name for name in self.groups() if '/' not in name)}.")
         if group not in self._opened:
-            dataset = xr.open_dataset(self.path, group=group, engine="h5netcdf", decode_times=False)
+            if file_identity(self.path) != self._identity:
+                raise NotInRun(f"{self.path}: the file has changed since it was loaded. Load it again.")
+            dataset = without_removed_heads(
+                self, xr.open_dataset(self.path, group=group, engine="h5netcdf", decode_times=False))
             names = head_names(self)
             units = [axis for axis, size in dataset.sizes.items() if str(axis).startswith("unit") and size == len(names)]
-            self._opened[group] = dataset.assign_coords({axis: (axis, names, dataset[axis].attrs) for axis in units})
+            dataset = dataset.assign_coords({axis: (axis, names, dataset[axis].attrs) for axis in units})
+            dataset.encoding["place"] = f"{self.path}: {group}/"
+            self._opened[group] = dataset
         return self._opened[group].copy()
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from one that took its place, or None if there is no file."""
+    return (path.stat().st_ino, path.stat().st_mtime_ns) if path.is_file() else None
+
+
+def model_name(path: str | os.PathLike[str]) -> str:
+    """What a model is called by its file: the file's name or, as all models of the hub have the same, that of its folder."""
+    file = Path(path)
+    usual = file.name in ("model.safetensors", "model.safetensors.index.json", "tf_model.h5")
+    return file.parent.name if usual and file.parent.name not in ("", "..") else file.name
 
 
 def head_names(run: Run) -> list[str]:
@@ -106,16 +128,26 @@ def removed_heads(run: Run) -> np.ndarray:
     return np.isin(head_names(run), str(run.attrs.get("pruned_heads", "")).split(","))
 
 
+def without_removed_heads(run: Run, dataset: xr.Dataset) -> xr.Dataset:
+    """The numbers of removed heads as NaN, wherever the axes are layer and head. Variables by other axes have NaN in the file."""
+    removed = removed_heads(run)
+    if not removed.any():
+        return dataset
+    left = xr.DataArray(~removed.reshape(run.n_layer, run.n_head), dims=("layer", "head"))
+    return dataset.assign({name: variable.where(left) for name, variable in dataset.data_vars.items()
+                           if {"layer", "head"} <= set(variable.dims) and variable.dtype.kind not in "OU"})
+
+
 def load(path: str | os.PathLike[str]) -> Run:
     """The run in a folder or results file. Raises NotInRun if there is none."""
     return Run(path)
 
 
 def flag_names(variable: xr.DataArray, values: np.ndarray | None = None) -> list[str]:
-    """The words for the numbers of a variable with flags, such as a verdict; or for other `values` of it."""
+    """The words for the numbers of a variable with flags, such as a verdict; or for other `values` of it. NaN is "removed"."""
     words = variable.attrs["flag_meanings"].split()
     number = {int(value): word for value, word in zip(np.atleast_1d(variable.attrs["flag_values"]), words)}
-    return [number[int(value)] for value in (variable.values if values is None else values).ravel()]
+    return ["removed" if np.isnan(value) else number[int(value)] for value in (variable.values if values is None else values).ravel()]
 
 
 def words(variable: xr.DataArray) -> xr.DataArray:
@@ -129,8 +161,9 @@ def heads(run: Run, columns: str | list[str] = "main") -> pd.DataFrame:
     """A row per head ("L1H2"): its type and the numbers that say most about it.
 
     columns: "main" (type and MAIN_COLUMNS); "all" (these, then every other variable by layer and head, by group, such as
-    "circuits.position_only_share[0]"); or a list of columns. Flags are words. Intervals, texts and variables with two further
-    axes are left out. A removed head has the type "removed" and NaN.
+    "circuits.position_only_share[0]"); or a list of columns. Flags are words; with a further axis they are the numbers that the
+    variable's `flag_meanings` count from 0. Intervals, texts and variables with two further axes are left out. A removed head has
+    the type "removed" and NaN.
     """
     known = ["type", *MAIN_COLUMNS]
     wanted = known if columns == "main" else columns if isinstance(columns, list) else None
@@ -179,10 +212,45 @@ def head_columns(dataset: xr.Dataset, group: str) -> dict[str, Any]:
     return columns
 
 
+def axes_text(values: xr.DataArray) -> str:
+    """The axes of a variable with their first labels: "ablation (zero, mean, resample), layer (0, 1)"."""
+    return ", ".join(f"{axis} ({', '.join(str(label) for label in values[axis].values[:12])})" for axis in values.dims) or "no axis"
+
+
+def variable_at(dataset: xr.Dataset, name: str, labels: dict[str, Any]) -> xr.DataArray:
+    """A variable of `run[group]` at these labels. Raises NotInRun, which says what there is, if there is no such place."""
+    place = dataset.encoding.get("place", "") + name
+    if name not in dataset.data_vars:
+        raise NotInRun(f"{place}: no such variable. `list(run[group])` names all there are.")
+    try:
+        return dataset[name].sel(labels)
+    except (KeyError, ValueError):
+        given = ", ".join(f"{axis}={label!r}" for axis, label in labels.items())
+        raise NotInRun(f"{place}: expected labels of {axes_text(dataset[name])}, found {given}.") from None
+
+
+def by_layer_and_head(values: xr.DataArray, place: str) -> xr.DataArray:
+    """The variable as layer x head. Raises NotInRun if it has other axes."""
+    if set(values.dims) != {"layer", "head"}:
+        raise NotInRun(f"{place}: expected a variable by layer and head, found one by {axes_text(values)}.")
+    return values.transpose("layer", "head")
+
+
+def estimate(dataset: xr.Dataset, name: str, **labels: Any) -> list[xr.DataArray]:
+    """A variable at these labels, and both ends of its interval."""
+    return [variable_at(dataset, name + end, labels) for end in ("", "_ci_low", "_ci_high")]
+
+
 def with_error(dataset: xr.Dataset, name: str, **labels: Any) -> tuple[np.ndarray, np.ndarray]:
     """A variable at these labels and the lengths of its error bars, as `plt.errorbar(x, *with_error(...))` takes them."""
-    value, low, high = (dataset[name + end].sel(labels) for end in ("", "_ci_low", "_ci_high"))
+    value, low, high = estimate(dataset, name, **labels)
     return value.values, np.abs(np.stack([value - low, high - value]))
+
+
+def with_interval(dataset: xr.Dataset, name: str, form: str = ".2f", **labels: Any) -> str:
+    """A value with its interval, "0.30 [0.26, 0.35]"; the value alone where there is no interval; "–" where there is no value."""
+    value, low, high = (format(float(end), form) if end.notnull() else "–" for end in estimate(dataset, name, **labels))
+    return f"{value} [{low}, {high}]" if low != "–" else value
 
 
 def grid(count: int, width: float = 2.6, height: float = 2.6, columns: int = 6,
@@ -201,13 +269,14 @@ def grid(count: int, width: float = 2.6, height: float = 2.6, columns: int = 6,
 
 
 def head_map(values: xr.DataArray, label: str, axis: plt.Axes | None = None) -> plt.Axes:
-    """A layer-by-head map of a variable; `label` is written beside its colours."""
+    """A layer-by-head map of a variable; `label` is written beside its colours. Removed heads are white."""
+    values = by_layer_and_head(values, str(values.name))
     axis = axis or plt.subplots(figsize=(1.8 + 0.4 * values.sizes["head"], 1.2 + 0.4 * values.sizes["layer"]),
                                 layout="constrained")[1]
-    image = axis.imshow(values.transpose("layer", "head"), cmap="viridis")
+    image = axis.imshow(values, cmap="viridis")
     axis.set(xlabel="head", ylabel="layer")
     for ticks in (axis.xaxis, axis.yaxis):
-        ticks.get_major_locator().set_params(integer=True)
+        ticks.get_major_locator().set_params(integer=True, min_n_ticks=1)
     axis.figure.colorbar(image, ax=axis, label=label)
     return axis
 
@@ -217,7 +286,8 @@ def shown(tokens: Iterable[str]) -> list[str]:
     tokens, labels = list(tokens), []
     for number, token in enumerate(tokens):
         text, before = token.strip(), tokens[number - 1] if number else ""
-        apart = token[:1].isspace() or before in ("", "<|endoftext|>") or before[-1:].isspace()
+        special = before.startswith("<") and before.endswith(">") and len(before) > 2  # `<|endoftext|>`, `<s>`
+        apart = token[:1].isspace() or not before or special or before[-1:].isspace()
         word = text[:1].isalnum() or (text[:1] == "'" and text[1:2].isalnum())
         labels.append(("‿" if word and not apart else "") + text if text else "↵" if "\n" in token else "␣")
     return labels
@@ -231,22 +301,31 @@ def layer_and_head(name: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def head_view(run: Run, names: list[str], document: int = 0, tokens: slice = slice(0, 24), weights: str = "pattern",
+def head_view(run: Run, names: str | list[str], document: int = 0, tokens: slice = slice(0, 24), weights: str = "pattern",
               least: float = 0.05) -> plt.Axes:
     """Lines from each token to those it attends to; the wider, the more weight. A colour per head.
 
     document: number of the sample document, whose patterns the run keeps in the group "attention/NUMBER".
     weights: "pattern" (probability) or "value_weighted" (the norm of what is moved, by its largest).
     tokens: the part of the document that is drawn. Weights below `least` are left out.
+    Raises NotInRun for heads that the model does not have, and for documents and weights that the run has not kept.
     """
+    documents = [name.removeprefix("attention/") for name in run.groups() if name.startswith("attention/")]
+    if documents and str(document) not in documents:
+        raise NotInRun(f"{run.path}: no patterns of document {document}; the run keeps those of {', '.join(documents)}. "
+                       "`--patterns N` keeps more.")
+    if not names:
+        raise NotInRun("expected names of heads such as L1H2, found none.")
     kept = run[f"attention/{document}"]
     text = shown([str(token) for token in kept["token_text"].values])[tokens]
     figure, axis = plt.subplots(figsize=(6, 0.24 * len(text) + 0.8), layout="constrained")
-    for number, name in enumerate(names):
+    for number, name in enumerate([names] if isinstance(names, str) else names):
         layer, head = layer_and_head(name)
         if layer >= run.n_layer or head >= run.n_head:
             raise NotInRun(f"{run.path}: no head {name}; the heads are L0H0 to L{run.n_layer - 1}H{run.n_head - 1}.")
-        weight = kept[weights].isel(layer=layer, head=head, query=tokens, key=tokens).values
+        if removed_heads(run)[layer * run.n_head + head]:
+            raise NotInRun(f"{run.path}: {name} has been removed from the model.")
+        weight = variable_at(kept, weights, {}).isel(layer=layer, head=head, query=tokens, key=tokens).values
         weight = weight / (np.nanmax(weight) if weights == "value_weighted" else 1)
         for query, key in zip(*np.nonzero(weight >= least)):
             axis.plot([0, 1], [query, key], color=COLOURS[number % len(COLOURS)], alpha=float(weight[query, key]),
@@ -268,8 +347,8 @@ def compare(first: Run, second: Run, group: str, variable: str, **labels: Any) -
 
     labels: the places on the variable's further axes, as in `ablation="zero"`.
     Columns: first, second, difference (second minus first). Flags are compared as numbers, 1 for yes. Heads removed from either
-    model have NaN and stand last. Raises NotInRun if the models differ in shape, or if the variable is a flag of more than two
-    words.
+    model have NaN and stand last. Raises NotInRun if the models differ in shape, if a run lacks the variable or a label, or if the
+    variable is a flag of more than two words.
     """
     shapes = [f"{run.n_layer} layers of {run.n_head} heads" for run in (first, second)]
     if shapes[0] != shapes[1]:
@@ -277,11 +356,11 @@ def compare(first: Run, second: Run, group: str, variable: str, **labels: Any) -
                        "heads can only be compared between models of one shape.")
     values = {}
     for label, run in (("first", first), ("second", second)):
-        table = run[group][variable]
+        table = by_layer_and_head(variable_at(run[group], variable, labels), f"{run.path}: {group}/{variable}")
         if len(table.attrs.get("flag_meanings", "").split()) > 2:
             raise NotInRun(f"{variable} has words, {table.attrs['flag_meanings']}, which have no difference; "
                            "`heads(run)` shows them.")
-        values[label] = table.sel(labels).transpose("layer", "head").to_series().astype(float).mask(removed_heads(run))
+        values[label] = table.to_series().astype(float)
     table = pd.DataFrame(values)
     table.index = [f"L{layer}H{head}" for layer, head in table.index]
     table["difference"] = table["second"] - table["first"]

@@ -47,6 +47,17 @@ def load(path):
     return load_once(path / "results.h5" if path.is_dir() else path)
 
 
+@contextlib.contextmanager
+def changed_run(change=lambda file: None, **attributes):
+    """A copy of the run after `change(file)`, with these attributes of the root; notebooks read the copy. Gives its path."""
+    with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, HEADSCOPE_RESULTS=folder):
+        copy = pathlib.Path(shutil.copy(RESULTS, folder))
+        with h5py.File(copy, "a") as file:
+            file.attrs.update(attributes)
+            change(file)
+        yield copy
+
+
 class Stopped(Exception):
     """A cell failed; the text is what the notebook shows of it."""
 
@@ -114,10 +125,7 @@ class Module(unittest.TestCase):
         pd.testing.assert_frame_equal(table[shared], csv[shared], check_dtype=False, check_names=False)
 
     def test_removed_heads_have_no_values_and_stand_last(self):
-        with tempfile.TemporaryDirectory() as folder:
-            copy = shutil.copy(RESULTS, folder)
-            with h5py.File(copy, "a") as file:
-                file.attrs["pruned_heads"] = "L0H4,L3H5"
+        with changed_run(pruned_heads="L0H4,L3H5") as copy:
             pruned, run = hs.load(copy), load(RESULTS)
             table, before = hs.heads(pruned), hs.heads(run)
             self.assertEqual(list(table.index[table["type"] == "removed"]), ["L0H4", "L3H5"])
@@ -127,11 +135,27 @@ class Module(unittest.TestCase):
                 compared = hs.compare(first, second, "classification", "entropy")
                 self.assertEqual(set(compared.index[-2:]), {"L0H4", "L3H5"})
                 self.assertEqual(compared["difference"].isna().sum(), 2)
+            for group in ("pruning", "classification", "score_model", "attention/0"):
+                for name, variable in pruned[group].data_vars.items():
+                    if {"layer", "head"} <= set(variable.dims) and variable.dtype.kind not in "OU":
+                        self.assertTrue(variable.sel(layer=3, head=5).isnull().all(), name)
+                        xr.testing.assert_equal(variable.sel(layer=1), run[group][name].sel(layer=1))
+            self.assertEqual(hs.words(pruned["classification"]["primary"]).sel(layer=0, head=4), "removed")
+            with self.assertRaisesRegex(hs.NotInRun, "L0H4 has been removed from the model"):
+                hs.head_view(pruned, ["L0H4"])
 
     def test_a_run_says_what_it_is(self):
         text = repr(hs.load(RESULTS))
         for part in ("default-model.h5", "5 layers of 8 heads", "20 documents", "pruning", "circuits"):
             self.assertIn(part, text)
+
+    def test_models_of_the_hub_are_named_by_their_folder(self):
+        for path, name in (("a/smollm2/model.safetensors", "smollm2"), ("a/gpt2/tf_model.h5", "gpt2"), ("../tf_model.h5", "tf_model.h5"),
+                           ("model.safetensors", "model.safetensors"), ("data/default-model.h5", "default-model.h5")):
+            self.assertEqual(hs.model_name(path), name)
+        with changed_run(model_path="hub/smollm2/model.safetensors") as copy:
+            self.assertIn("results.h5: smollm2, 5 layers", repr(hs.load(copy)))
+            self.assertRegex(execute(FOLDER / "01_start_here.ipynb"), "model_path +smollm2\n")
 
     def test_dimensions_of_heads_have_their_names(self):
         run = load(RESULTS)
@@ -141,14 +165,53 @@ class Module(unittest.TestCase):
 
     def test_errors_are_one_line(self):
         run = load(RESULTS)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        cut = pathlib.Path(folder.name) / "cut.h5"
+        cut.write_bytes(RESULTS.read_bytes()[:100_000])
+        place = f"{RESULTS}: pruning/loss_increase"
+        axes = r"ablation \(zero, mean, resample\), layer \(0, 1, 2, 3, 4\), head \(0, 1, 2, 3, 4, 5, 6, 7\)"
         for wrong, text in ((lambda: hs.head_view(run, ["L9H9"]), "no head L9H9; the heads are L0H0 to L4H7"),
                             (lambda: hs.head_view(run, ["9.9"]), "expected a head such as L1H2"),
-                            (lambda: hs.load(__file__), "expected a results file in HDF5"),
+                            (lambda: hs.head_view(run, []), "expected names of heads such as L1H2, found none"),
+                            (lambda: hs.head_view(run, "L1H2", document=77), "no patterns of document 77; the run keeps those of 0"),
+                            (lambda: hs.head_view(run, "L1H2", weights="norm"), "results.h5: attention/0/norm: no such variable"),
+                            (lambda: hs.compare(run, run, "pruning", "loss_increase"), f"{place}: expected a variable by layer and head, found one by {axes}"),
+                            (lambda: hs.compare(run, run, "pruning", "loss_increase", ablation="zer"), f"{place}: expected labels of {axes}, found ablation='zer'"),
+                            (lambda: hs.compare(run, run, "pruning", "loss"), "pruning/loss: expected a variable by layer and head, found one by no axis"),
+                            (lambda: hs.with_error(run["pruning"], "nope"), f"{RESULTS}: pruning/nope: no such variable"),
+                            (lambda: hs.head_map(run["pruning"]["loss_increase"], ""), f"loss_increase: expected .* found one by {axes}"),
+                            (lambda: hs.load(__file__), "expected a results file in HDF5, found another kind"),
+                            (lambda: hs.load(FOLDER.parent / "data/default-model.h5"), "expected the results of a run, found HDF5 without format"),
+                            (lambda: hs.load(cut), "cut.h5: expected a results file in HDF5, found one that cannot be read"),
                             (lambda: hs.heads(run, columns="most"), 'expected "main", "all"'),
                             (lambda: hs.heads(run, columns=["no"]), "no column no")):
             with self.assertRaisesRegex(hs.NotInRun, text) as caught:
                 wrong()
             self.assertNotIn("\n", str(caught.exception))
+
+    def test_a_file_that_another_run_replaces_is_not_mixed_with_it(self):
+        with changed_run() as copy:
+            run = hs.load(copy)
+            loss = float(run["pruning"]["loss"])
+            os.replace(shutil.copy(RESULTS, copy.with_name("new.h5")), copy)
+            with self.assertRaisesRegex(hs.NotInRun, "results.h5: the file has changed since it was loaded. Load it again"):
+                run["classification"]
+            self.assertEqual(float(run["pruning"]["loss"]), loss)
+
+    def test_a_value_is_written_with_its_interval(self):
+        values = xr.Dataset({"x": 0.304, "x_ci_low": 0.25, "x_ci_high": 0.354, "y": 0.5, "y_ci_low": np.nan, "y_ci_high": np.nan})
+        self.assertEqual([hs.with_interval(values, "x"), hs.with_interval(values, "x", ".0%")], ["0.30 [0.25, 0.35]", "30% [25%, 35%]"])
+        self.assertEqual(hs.with_interval(values, "y"), "0.50")
+        self.assertEqual(hs.with_interval(values * np.nan, "x"), "–")
+
+    def test_labels_join_what_continues_a_word(self):
+        self.assertEqual(hs.shown(["<|im_start|>", "Tom", "ing", " <", "b", "’", "\n"]), ["<|im_start|>", "Tom", "‿ing", "<", "‿b", "’", "↵"])
+
+    def test_a_map_of_one_head_has_whole_numbers_on_its_axes(self):
+        axis = hs.head_map(xr.DataArray([[0.1], [0.2]], dims=("layer", "head")), "")
+        axis.figure.canvas.draw()
+        self.assertTrue(all(float(tick).is_integer() for tick in (*axis.get_xticks(), *axis.get_yticks())))
 
     def test_nothing_warns(self):
         with warnings.catch_warnings():
@@ -168,6 +231,7 @@ class Module(unittest.TestCase):
         def run_of(name, flags, meanings):
             path = pathlib.Path(folder) / name
             with h5py.File(path, "w") as file:
+                file.attrs["format"] = "headscope results 2"
                 file.attrs["n_layer"], file.attrs["n_head"] = np.shape(flags)
             attributes = {"flag_values": np.arange(len(meanings.split()), dtype=np.uint8), "flag_meanings": meanings}
             dataset = xr.Dataset({"flag": (("layer", "head"), np.array(flags, dtype=np.uint8), attributes)})
@@ -230,20 +294,70 @@ class Notebooks(unittest.TestCase):
             execute(FOLDER / HUGGING_FACE)
         self.assertRegex(str(stopped.exception), r"(torch|transformers) is not installed: nothing to compare with")
 
+    def test_hugging_face_is_given_a_model_file_in_hdf5(self):
+        with mock.patch.dict(sys.modules, torch=mock.MagicMock(), transformers=mock.MagicMock()), \
+                mock.patch.dict(os.environ, HEADSCOPE_MODEL="no/model.h5"), self.assertRaises(Stopped) as stopped:
+            execute(FOLDER / HUGGING_FACE)
+        self.assertIn("no/model.h5: expected a model file in HDF5, found none", str(stopped.exception))
+
     def test_a_missing_group_is_named(self):
-        with tempfile.TemporaryDirectory() as folder:
-            copy = pathlib.Path(folder) / "results.h5"
-            shutil.copy(RESULTS, copy)
-            with h5py.File(copy, "a") as file:
-                del file["pruning"]
+        with changed_run(lambda file: file.pop("pruning")) as copy:
             with self.assertRaises(hs.NotInRun) as stopped:
-                hs.load(folder)["pruning"]
+                hs.load(copy)["pruning"]
             self.assertIn(f'{copy}: no group "pruning"', str(stopped.exception))
-            self.assertNotIn("pruning.loss_all_but_one", hs.heads(hs.load(folder)))
-            with mock.patch.dict(os.environ, HEADSCOPE_RESULTS=folder), self.assertRaises(Stopped) as stopped:
+            self.assertNotIn("pruning.loss_all_but_one", hs.heads(hs.load(copy)))
+            with self.assertRaises(Stopped) as stopped:
                 execute(FOLDER / "04_pruning.ipynb")
             self.assertIn('no group "pruning"', str(stopped.exception))
             self.assertNotIn("Traceback", str(stopped.exception))
+
+    def test_removed_heads_are_not_counted(self):
+        with changed_run(pruned_heads="L0H4,L3H5"):
+            for name, text in (("04_pruning", "Of 38 heads"), ("05_classification", "of 38 heads have a type"), ("06_attention_patterns", "of 38 heads put"),
+                               ("10_tasks", ""), ("11_circuits", ""), ("13_your_analysis", "of 38 heads have an interval"),
+                               ("14_published_numbers", ""), ("16_what_a_head_attends_by", ""), ("17_which_heads_move_a_name", "")):
+                with self.subTest(name):
+                    self.assertIn(text, execute(FOLDER / f"{name}.ipynb"))
+
+    def test_without_intervals_no_head_is_certain(self):
+        def clear(name, item):
+            if name.endswith(("_ci_low", "_ci_high")):
+                item[...] = np.nan
+
+        with changed_run(lambda file: file.visititems(clear)):
+            for name in ("04_pruning", "13_your_analysis"):
+                shown = execute(FOLDER / f"{name}.ipynb")
+                self.assertIn("This run has no intervals", shown)
+                self.assertNotIn("cannot be told from zero", shown)
+                self.assertNotIn("nan", shown)
+
+    def test_chance_follows_the_heads_that_share_keys_and_values(self):
+        with changed_run(n_kv_head=2):
+            shown = execute(FOLDER / "02_parameters_and_blocks.ipynb")
+        for name, chance in (("Q", "12.5%"), ("K", "50.0%"), ("V", "50.0%"), ("O", "12.5%")):
+            self.assertRegex(shown, f"W_{name}: .* chance is {chance}")
+
+    def test_one_head_a_layer_gives_no_p_value(self):
+        with changed_run(pruned_heads=",".join(f"L{layer}H{head}" for layer in range(5) for head in range(1, 8))):
+            shown = execute(FOLDER / "13_your_analysis.ipynb")
+        self.assertIn("There is no p-value", shown)
+        self.assertNotIn("p = ", shown)
+
+    def test_without_the_classification_patterns_name_the_head(self):
+        before = np.diagonal(load(RESULTS)["attention/0"]["pattern"], -1, 2, 3)[..., 1:].mean(axis=-1)
+        layer, head = np.unravel_index(before.argmax(), before.shape)
+        with changed_run(lambda file: file.pop("classification")):
+            shown = execute(FOLDER / "06_attention_patterns.ipynb")
+        self.assertIn(f"L{layer}H{head} looks at the token before most of all heads in this document; the analysis `classification` finds", shown)
+
+    def test_your_model_is_run_or_named(self):
+        with mock.patch.dict(os.environ, HEADSCOPE=os.environ["HEADSCOPE_PROGRAM"]):
+            self.assertIn("4 documents, 116 tokens", execute(FOLDER / "12_your_model_and_text.ipynb"))
+            with mock.patch.dict(os.environ, HEADSCOPE_MODEL="no/model.h5"), self.assertRaises(Stopped) as stopped:
+                execute(FOLDER / "12_your_model_and_text.ipynb")
+        self.assertIn("no/model.h5: no such file. Set HEADSCOPE_MODEL", str(stopped.exception))
+        committed = nbformat.read(FOLDER / "12_your_model_and_text.ipynb", as_version=4)
+        self.assertIn("4 documents, 116 tokens", str([cell.get("outputs") for cell in committed.cells]))
 
     def test_a_run_of_plain_text_is_shown(self):
         with tempfile.TemporaryDirectory() as folder:
