@@ -36,15 +36,25 @@ bool has_file(const std::string& folder, const char* name) {
   return fs::exists(fs::path(folder) / name, ignored);
 }
 
+/// @param lacking  gets a sentence that names the variables for want of which a group has no
+/// figures.
 std::vector<Figure> figures_of(const Results& results,
-                               const std::vector<Presentation>& presentations) {
+                               const std::vector<Presentation>& presentations,
+                               std::string& lacking) {
   if (results.has(comparison_group)) return comparison_figures(results, presentations.front());
   std::vector<Figure> figures;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     if (!results.has(analysis.info.name)) continue;
-    for (Figure& figure : analysis.draw(results)) {
-      figure.caption += removed_heads_caption(results, figure);
-      figures.push_back(std::move(figure));
+    try {
+      for (Figure& figure : analysis.draw(results)) {
+        figure.caption += removed_heads_caption(results, figure);
+        figures.push_back(std::move(figure));
+      }
+    } catch (const Error& error) {
+      const bool is_first = lacking.empty();
+      lacking +=
+          (is_first ? "these results lack what this version draws, as older files do: " : "; ");
+      lacking += error.what();
     }
   }
   return figures;
@@ -218,14 +228,19 @@ void draw_results(const Results& results, const std::string& directory,
   write_head_table(results, tables);
   const std::vector<Presentation> presentations = presentations_of(results);
   std::vector<DrawnFigure> drawn;
-  std::string lacking = "has no figures";
-  if (why_not.empty()) {
-    why_not = draw_figures(figures_of(results, presentations), figure_folder, formats, drawn);
-    lacking = "lacks them";
-    if (!why_not.empty()) std::cerr << Terminal::error().warning(why_not);
+  std::string lacking, warning;
+  if (!why_not.empty()) {
+    warning = no_figures_text(why_not, "has no figures", directory);
+  } else {
+    std::vector<Figure> figures = figures_of(results, presentations, lacking);
+    const std::string failed = draw_figures(std::move(figures), figure_folder, formats, drawn);
+    for (const std::string& text : {failed, lacking}) {
+      if (!text.empty()) std::cerr << Terminal::error().warning(text);
+    }
+    if (!failed.empty()) warning = no_figures_text(failed, "lacks them", directory);
   }
-  write_report(results, presentations, drawn, directory,
-               why_not.empty() ? "" : no_figures_text(why_not, lacking, directory));
+  if (!warning.empty() && !lacking.empty()) warning += "; ";
+  write_report(results, presentations, drawn, directory, warning + lacking);
 }
 
 }  // namespace headscope

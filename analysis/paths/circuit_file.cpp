@@ -79,6 +79,7 @@ std::string circuit_json(const Results& results, std::size_t task) {
 void write_circuits(const Results& results, const std::string& directory) {
   if (!results.has("paths")) return;
   const ResultsGroup& group = results.group("paths");
+  if (!group.has("edge_integrated") || !group.has("edge_in_circuit")) return;
   const std::vector<std::string> names = file_names(group.labels("task"));
   for (std::size_t task = 0; task < names.size(); ++task) {
     const Array score = group.values("edge_integrated").part(task);

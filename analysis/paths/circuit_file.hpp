@@ -18,7 +18,8 @@ namespace headscope {
 std::string circuit_json(const Results& results, std::size_t task);
 
 /// Writes `circuit_TASK.json` for each task whose edges have scores; without a pruned circuit no
-/// node or edge is in the graph. Writes nothing without the group `paths`.
+/// node or edge is in the graph. Writes nothing without the group `paths` or its variables of
+/// edges.
 void write_circuits(const Results& results, const std::string& directory);
 
 /// Removes the files that write_circuits wrote into a folder, nothing else.

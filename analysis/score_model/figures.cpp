@@ -110,6 +110,7 @@ Figure effect_figure(const ResultsGroup& group) {
       measured[head] = arma::datum::nan;
   }
   const std::vector<std::size_t> heads = largest_heads(measured);
+  const std::size_t n_measured = finite_values(measured).size();
   std::vector<std::string> rows;
   for (const std::size_t head : heads) {
     rows.push_back(head_text(head, n_head) + "  " + number_text(increase.values[head], 2));
@@ -148,7 +149,11 @@ Figure effect_figure(const ResultsGroup& group) {
               "attention is replaced by a model of it, 1 - (L_A^ - L) / (L_mean - L), with 95 % "
               "intervals (documents resampled; shares below -1 are drawn at -1, those above 1.2 at "
               "1.2). Control: the next head's model, with the head's own attention to the first "
-              "token. Heads without a measurable effect are left out.",
+              "token. Heads without a measurable effect are left out." +
+              (n_measured > heads.size()
+                   ? " The " + std::to_string(heads.size()) + " of " + std::to_string(n_measured) +
+                         " heads that matter most are drawn."
+                   : ""),
           .source = headscope_definition,
           .content = std::move(chart)};
 }

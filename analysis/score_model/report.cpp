@@ -230,6 +230,7 @@ Presentation score_presentation() {
                          "surprise_marks"}},
           .auxiliary = {"coefficient_se", "effect_explained_control", "surprise_document",
                         "surprise_query", "surprise_key", "surprise_marks"},
+          .label_words = family_words,
           .variables = &score_variables()};
 }
 

@@ -12,6 +12,7 @@
 namespace headscope {
 
 struct Results;
+struct ResultsGroup;
 class VariableTable;
 
 /// One line of the summary.
@@ -151,6 +152,9 @@ struct Presentation {
   /// errors) and places in texts. The menu of scores, the search and comparisons' sentences leave
   /// them out.
   std::set<std::string> auxiliary = {};
+  /// What the report calls a label or a flag's meaning, where the words depend on the corpus; none:
+  /// the label itself.
+  std::function<std::string(const ResultsGroup&, const std::string& label)> label_words = {};
   const VariableTable* variables = nullptr;  ///< of the group; null: not declared
 };
 

@@ -201,6 +201,8 @@ class ChartWriter {
     for (const KeyEntry& entry : key_) names.push_back(entry.label);
     key_above_.emplace(names, width);
     page_.key_above = key_above_->height();
+    // gnuplot breaks a key that is higher than the panel into more columns.
+    if (!chart_.equal) page_.panel_height = std::max(page_.panel_height, page_.key_above);
   }
 
   void lay_out_rows() {

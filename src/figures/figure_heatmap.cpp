@@ -201,7 +201,7 @@ Page lay_out(const Heatmap& heatmap, double page_width, std::size_t n_beside) {
   return page;
 }
 
-// As narrow as a column of a paper if its cells can be seen and its names stand there.
+// As narrow as a column of a paper if its cells can be seen and its names and titles stand there.
 Page page_of(const Heatmap& heatmap) {
   const Shape& shape = heatmap.panels.front().values.shape;
   const auto longest = static_cast<double>(std::max(shape[0], shape[1]));
@@ -212,7 +212,9 @@ Page page_of(const Heatmap& heatmap) {
   const double of_few = least_map / longest, least = of_few > largest_cell ? of_few : least_cell;
   const bool is_seen = std::min(narrow.panel_width / static_cast<double>(shape[1]),
                                 narrow.panel_height / static_cast<double>(shape[0])) >= least;
-  const bool fits = narrow.width() <= one_column &&
+  const bool is_titled = std::ranges::none_of(
+      heatmap.panels, [&](const HeatmapPanel& panel) { return narrow.cuts_title(panel.title); });
+  const bool fits = narrow.width() <= one_column && is_titled &&
                     ((is_seen && has_all_names(heatmap, narrow)) ||
                      (narrow.n_panel == 1 && longest > 100 && narrow.panel_width > 200));
   if (fits) return narrow;

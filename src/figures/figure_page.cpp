@@ -281,6 +281,10 @@ double Page::left() const {
   return margin + title_height(y.title, grid_height()) + 15 + std::max(y.extent, 12.0);
 }
 
+bool Page::cuts_title(const std::string& title) const {
+  return joined(panel_title(title), " ") != one_line(title);
+}
+
 Rectangle Page::panel(std::size_t index) const {
   const double top = margin + 4 + key_above + title_room(title_lines);
   const std::size_t row = index / n_column, column = index % n_column;

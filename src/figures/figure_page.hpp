@@ -120,6 +120,8 @@ struct Page {
   std::vector<std::string> panel_title(const std::string& title) const {
     return wrap_text(title, panel_width, 2);
   }
+  /// Whether a panel is too narrow for its title.
+  bool cuts_title(const std::string& title) const;
   Rectangle panel(std::size_t index) const;
   /// The smallest rectangle around all panels.
   Rectangle panels() const;

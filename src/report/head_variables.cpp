@@ -43,6 +43,13 @@ bool has_number(const std::vector<double>& values) {
   return std::any_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
+std::string shown_label(const std::vector<Presentation>& presentations, const ResultsGroup& group,
+                        const std::string& label) {
+  const auto found = std::ranges::find(presentations, group.name, &Presentation::group);
+  return found != presentations.end() && found->label_words ? found->label_words(group, label)
+                                                            : label;
+}
+
 std::vector<std::string> dimension_labels(const ResultsGroup& group, const std::string& name) {
   const auto found = group.dimensions.find(name);
   if (found == group.dimensions.end()) return {};

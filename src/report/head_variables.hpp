@@ -36,6 +36,10 @@ bool has_number(const std::vector<double>& values);
 /// The labels of a dimension as text; empty where the group has no such dimension.
 std::vector<std::string> dimension_labels(const ResultsGroup& group, const std::string& name);
 
+/// A label of the group in the words of its presentation.
+std::string shown_label(const std::vector<Presentation>& presentations, const ResultsGroup& group,
+                        const std::string& label);
+
 /// One item of a presentation, and the group whose variables it names.
 template <typename Item>
 struct PlacedItem {

@@ -54,7 +54,8 @@ json head_types_json(const Results& results, const std::vector<Presentation>& pr
           {"primary", primary}};
 }
 
-json head_categories_json(const Results& results, const HeadShape& shape) {
+json head_categories_json(const Results& results, const std::vector<Presentation>& presentations,
+                          const HeadShape& shape) {
   json found = json::array();
   for (const ResultsGroup& group : results.groups) {
     if (group.name.find('/') != std::string::npos) continue;
@@ -63,9 +64,13 @@ json head_categories_json(const Results& results, const HeadShape& shape) {
           variable.flag_meanings.size() < 3 || n_head_slice(group, variable, shape) != 1) {
         continue;
       }
+      std::vector<std::string> names;
+      for (const std::string& meaning : variable.flag_meanings) {
+        names.push_back(shown_label(presentations, group, meaning));
+      }
       found.push_back({{"name", one_line(variable.name)},
                        {"about", one_line(variable.long_name)},
-                       {"names", json_texts(variable.flag_meanings)},
+                       {"names", json_texts(names)},
                        {"colours", category_colours(variable.flag_meanings)},
                        {"values", json_numbers(variable.values.values)}});
     }

@@ -21,7 +21,7 @@ class Scores {
  public:
   Scores(const Results& results, const std::vector<Presentation>& presentations,
          const HeadShape& shape)
-      : shape_(shape) {
+      : presentations_(presentations), shape_(shape) {
     for (const Presentation& entry : presentations) {
       for (const std::string& name :
            {entry.reasons.score, entry.reasons.baseline, entry.reasons.threshold}) {
@@ -74,7 +74,7 @@ class Scores {
       if (!has_number(slice.values)) continue;
       json score = {{"group", one_line(group.name)},
                     {"name", one_line(variable.name)},
-                    {"label", one_line(slice.label)},
+                    {"label", one_line(shown_label(presentations_, group, slice.label))},
                     {"about", one_line(variable.long_name)},
                     {"units", one_line(variable.units)},
                     {"anchor", variable_anchor(group.name, variable.name)},
@@ -89,6 +89,7 @@ class Scores {
     }
   }
 
+  const std::vector<Presentation>& presentations_;
   HeadShape shape_;
   std::set<std::string> reasons_;  // the numbers behind types are shown as reasons
   std::set<std::string> auxiliary_;
@@ -153,7 +154,7 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
                {"sequential", continuous_colours(ColourScale::sequential)},
                {"diverging", continuous_colours(ColourScale::diverging)},
                {"types", head_types_json(results, presentations, *shape)},
-               {"categories", head_categories_json(results, *shape)},
+               {"categories", head_categories_json(results, presentations, *shape)},
                {"reasons", head_reasons_json(results, presentations, *shape)},
                {"examples", head_examples_json(results, *shape)},
                {"summaries", summaries},

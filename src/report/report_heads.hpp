@@ -27,7 +27,9 @@ nlohmann::json head_types_json(const Results& results,
                                const HeadShape& shape);
 
 /// Flags by head with three or more names, without head types: names, colours, values by head.
-nlohmann::json head_categories_json(const Results& results, const HeadShape& shape);
+nlohmann::json head_categories_json(const Results& results,
+                                    const std::vector<Presentation>& presentations,
+                                    const HeadShape& shape);
 
 /// For each head, its types with the score, baseline and threshold of each, and notes. Null without
 /// types.

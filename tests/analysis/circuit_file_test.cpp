@@ -183,5 +183,16 @@ TEST(CircuitFiles, AreThoseOfTheResultsAfterARunAndAReport) {
   EXPECT_EQ(n_in_file, n_member);
 }
 
+TEST(CircuitFiles, AreNotWrittenOfResultsThatLackVariablesOfEdges) {
+  const test::TemporaryDirectory folder;
+  for (const char* const name : {"edge_integrated", "edge_in_circuit"}) {
+    Results results = random_circuit(false);
+    std::erase_if(results.group("paths").variables,
+                  [&](const Variable& variable) { return variable.name == name; });
+    write_circuits(results, folder.path());
+    EXPECT_TRUE(folder.files().empty()) << name;
+  }
+}
+
 }  // namespace
 }  // namespace headscope

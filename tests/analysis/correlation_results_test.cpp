@@ -64,7 +64,7 @@ Verdict low_correlation_verdict(const std::vector<double>& residual) {
 }
 
 TEST(LowCorrelationClaim, IsSettledByTheWholeIntervalAgainstThreeTenths) {
-  EXPECT_EQ(low_correlation_verdict({0.28, -0.29}), Verdict::holds);
+  EXPECT_EQ(low_correlation_verdict({0.28, 0.29}), Verdict::holds);
   EXPECT_EQ(low_correlation_verdict({0.31, 0.32}), Verdict::does_not_hold);
   EXPECT_EQ(low_correlation_verdict({0.2, 0.35}), Verdict::undecided);
   EXPECT_EQ(low_correlation_verdict({0.4, 0.25}), Verdict::undecided);
@@ -162,7 +162,7 @@ TEST(MixingClaim, IsSettledByUntrainedModels) {
     return compared(trained, untrained, n_control).claims.at(1);
   };
   EXPECT_EQ(claim({0.1, 0.2}, {0.3, 0.3}).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(claim({0.4, -0.5}, {0.3, 0.3}).verdict, Verdict::holds);
+  EXPECT_EQ(claim({0.4, 0.5}, {0.3, 0.3}).verdict, Verdict::holds);
   EXPECT_EQ(claim({0.1, 0.6}, {0.3, 0.3}).verdict, Verdict::undecided);
   EXPECT_EQ(claim({0.4, 0.5}, {0.3, 0.3}, 4).verdict, Verdict::undecided);
   EXPECT_NEAR(claim({0.5, 0.5}, {0.25, 0.25}).effect.value, 0.5 / 1.5 - 0.25 / 1.25,

@@ -291,7 +291,7 @@ TEST(Surprises, TakeCharactersAtBothEndsAsTheyAre) {
   tokens[1] = tokens[18] = "\xD0";
   tokens[2] = tokens[19] = "\xB9";
   const ResultsGroup group = with_surprise(14, 3, tokens);
-  EXPECT_EQ(group.variable("surprise_text").text.at(0), "й" + std::string(15, 'a') + "й");
+  EXPECT_EQ(group.variable("surprise_text").text.at(0), "й" + std::string(15, 'a') + "йa");
 }
 
 }  // namespace

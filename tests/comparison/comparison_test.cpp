@@ -129,8 +129,8 @@ TEST(Comparison, NumbersThatNameSomethingAreNotSubtracted) {
     run.results.groups[0].add(
         Declaration::integer("wettest_day", "layer head", "number of the wettest day"),
         Array({1, 3}, {5, 3, 4}));
-    run.results.groups[0].add({"umbrella", "layer head", "m", "where it lies; -1 for none", "", "",
-                               Variable::Type::integer},
+    run.results.groups[0].add({"umbrella", "layer head", "m", "where it lies; -1 for none", "test",
+                               "", Variable::Type::integer},
                               Array({1, 3}, {-1, 3, 4}));
   }
   const ResultsGroup group = compared(runs);

@@ -165,6 +165,18 @@ TEST(NamedMaps, NameEveryRowAndColumn) {
   }
 }
 
+TEST(NamedMaps, OfFewHeadsHaveRoomForTitles) {
+  Heatmap map;
+  map.row_labels = map.column_labels = names(4);
+  map.group = 2;
+  for (const char* const kind : {"Q", "K", "V"}) {
+    map.panels.push_back({std::string(kind) + "-composition", Array({4, 4}, 0.5)});
+  }
+  EXPECT_THAT(script_of({}, map).commands, testing::HasSubstr("set title 'K-composition'"));
+  map.panels.resize(1);
+  EXPECT_EQ(script_of({}, map).page.width(), one_column);
+}
+
 TEST(NamedMaps, LeaveOutNamesThatHaveNoRoomOnAPage) {
   Heatmap map;
   map.row_labels = map.column_labels = names(120);

@@ -297,6 +297,23 @@ TEST_F(Figures, KeysAreWholeAndNumbersApartBesideLongLabels) {
   }
 }
 
+TEST_F(Figures, AKeyOfManyEntriesAboveFewRowsIsOneColumn) {
+  std::vector<Series> series;
+  for (std::size_t i = 0; i < 9; ++i) {
+    series.push_back(Series::points("a family of features " + std::to_string(i)));
+    series.back().add(0, 0.1 * static_cast<double>(i));
+  }
+  draw({"rows", "g", "Title", "", "", rows_chart("head", "share", {"L0H0", "L0H1"}, series)});
+  const std::string svg = file("rows.svg");
+  const std::regex name("translate\\(([.0-9]+),[^>]*>\\s*<text>a family of features");
+  std::vector<std::string> across;
+  for (std::sregex_iterator found(svg.begin(), svg.end(), name), end; found != end; ++found) {
+    across.push_back((*found)[1]);
+  }
+  ASSERT_EQ(across.size(), series.size());
+  EXPECT_THAT(across, testing::Each(across.front()));
+}
+
 TEST_F(Figures, ValuesEqualButForRoundingAreDrawn) {
   Series series;
   series.style = Series::Style::points;

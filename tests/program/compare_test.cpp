@@ -188,18 +188,6 @@ TEST_F(CompareCommand, RefusesResultsWhoseVariablesHaveOtherDimensions) {
   EXPECT_EQ(run_headscope({"inspect", file}).err, "headscope: " + why + "\n");
 }
 
-TEST_F(CompareCommand, ReportsNameTheFileThatLacksAVariable) {
-  Results forged = read_results(a_ + "/results.h5");
-  std::erase_if(forged.group("circuits").variables,
-                [](const Variable& variable) { return variable.name == "composition"; });
-  fs::create_directories(runs_->file("lacking"));
-  const std::string file = runs_->file("lacking/results.h5");
-  write_results(forged, file);
-  EXPECT_EQ(
-      run_headscope({"report", runs_->file("lacking"), "--figures", "svg"}).err,
-      "headscope: " + file + ": results circuits: expected a variable composition, found none\n");
-}
-
 TEST_F(CompareCommand, ReportsNameTheForgedVariableOrDoWithoutIt) {
   ASSERT_EQ(compare({a_, b_, "--quiet"}).exit_status, 0);
   const std::string file = out_ + "/results.h5";

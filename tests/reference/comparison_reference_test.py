@@ -132,7 +132,7 @@ class Comparison(unittest.TestCase):
         removed = removed_heads(self.runs[1])
         self.assertTrue(removed)
         for joined, first, second, name in self.by_head():
-            is_name = first[name].dtype.kind == "i" and first[name].attrs["units"] == "1"
+            is_name = first[name].dtype.kind == "i" and first[name].attrs["units"] != "count"
             if first[name].dtype == np.uint8 or is_name:
                 for suffix in ("_difference", "_rank_correlation"):
                     self.assertNotIn(joined + suffix, self.found)

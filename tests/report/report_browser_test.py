@@ -783,10 +783,36 @@ class Graphs(InABrowser):
         self.assertEqual(self.shown_head(), "Head L0H1")
         self.browser.press("Escape")
         self.browser.evaluate(f"""document.querySelector('{self.CIRCUIT} .overlay .node[tabindex="0"]').focus()""")
-        self.press("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown")
+        self.press("ArrowDown", "ArrowRight")
         self.assertIn("L1H2", self.shown()[0])
         self.press("Enter")
         self.assertEqual(self.shown_head(), "Head L1H2")
+
+    def test_the_keyboard_steps_through_the_nodes_that_are_shown_from_the_top(self):
+        bands = "#figure-graph_bands"
+
+        def at():
+            """Nodes that Tab leads to, and the node that has the focus."""
+            name = "(node) => node.ariaLabel?.split(',')[0]"
+            return self.browser.evaluate(
+                f"""[Array.from(document.querySelectorAll('{bands} .overlay [tabindex="0"]'), {name}), ({name})(document.activeElement)]""")
+
+        def switch():
+            self.browser.click(f"{bands} button[aria-pressed]")
+            self.browser.evaluate(f"""document.querySelector('{bands} .overlay [tabindex="0"]').focus()""")
+
+        self.browser.evaluate(f"""document.querySelector('{bands} .overlay [tabindex="0"]').focus()""")
+        self.assertEqual(at(), [["L1H2"], "L1H2"])
+        for keys, node in ((("ArrowDown",), "L0H0"), (4 * ("ArrowDown",), "L0H1"), (("ArrowLeft",), "L0H0"),
+                           (("End",), "L0H1"), (("Home",), "L1H2"), (("ArrowUp",), "L1H2")):
+            self.press(*keys)
+            self.assertEqual(at(), [[node], node], keys)
+        switch()
+        self.assertEqual(at(), [["logits"], "logits"])
+        self.press("End")
+        self.assertEqual(at(), [["embed"], "embed"])
+        switch()
+        self.assertEqual(at(), [["L1H2"], "L1H2"])
 
     def test_a_switch_shows_embeddings_mlps_and_logits(self):
         """Widths go by the largest edge between heads, to which others are capped; the picture has none of the others."""
@@ -1030,6 +1056,20 @@ class Reading(InABrowser):
             Math.round(figure.getBoundingClientRect().top)))""")
         self.assertLess(len(set(tops)), len(tops), "figures of two columns stand beside each other")
         self.browser.command("Emulation.setEmulatedMedia", media="")
+
+    def test_prints_captions_and_evidence_without_controls_and_folds_them_again(self):
+        def seen(what):
+            return self.browser.evaluate(f"Array.from(document.querySelectorAll({json.dumps(what)}), (node) => node.checkVisibility())")
+
+        folded = ".claim p, figcaption code, #glossary dl, #provenance table"
+        self.assertEqual(set(seen(folded)), {False})
+        self.browser.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        self.browser.command("Emulation.setEmulatedMedia", media="print")
+        self.assertEqual(set(seen(folded)), {True})
+        self.assertEqual(set(seen(".numbers, #head-map select, #head-map caption, button[aria-pressed]:has(+ .graph)")), {False})
+        self.browser.command("Emulation.setEmulatedMedia", media="")
+        self.browser.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        self.assertEqual(set(seen(folded)), {False})
 
 
 class LargeModels(InABrowser):

@@ -81,6 +81,21 @@ TEST(HeadData, MarkTheScoresThatAreAuxiliary) {
   }
 }
 
+TEST(HeadData, NameLabelsAndCategoriesInTheWordsOfTheirGroup) {
+  Results results = test::results_sample();
+  results.group("pruning").add(
+      Declaration::flag("needs", "layer head", {"none", "zero", "mean"}, "What it needs"),
+      Array({2, 3}, 1));
+  std::vector<Presentation> presentations = test::sample_presentations();
+  presentations[0].label_words = [](const ResultsGroup& group, const std::string& label) {
+    return label + " of " + group.name;
+  };
+  const json data = json::parse(head_data_json(results, presentations));
+  EXPECT_EQ(data["scores"][0]["label"], "zero of pruning");
+  EXPECT_EQ(data["categories"][0]["names"],
+            json::parse(R"(["none of pruning", "zero of pruning", "mean of pruning"])"));
+}
+
 TEST(HeadData, SayWhichHeadsAreRemoved) {
   Results results = test::results_sample();
   results.attributes["pruned_heads"] = std::string("L0H1,L1H2,L10H1");

@@ -69,7 +69,8 @@ class RunReport(unittest.TestCase):
         data = self.results["score_model/attends_by"]
         category = self.browser.evaluate("headData.categories.find(({ name }) => name === 'attends_by')")
         self.assertEqual(category["values"], data[()].ravel().tolist())
-        self.assertEqual(category["names"], data.attrs["flag_meanings"].split())
+        words = {"lexical": "the two tokens alone", "user": "your features"}
+        self.assertEqual(category["names"], [words.get(name, name.replace("_", " ")) for name in data.attrs["flag_meanings"].split()])
 
     def test_effect_sentence(self):
         increase = self.results["pruning/loss_increase"][0].ravel()

@@ -8,11 +8,14 @@
 #include <fstream>
 
 #include "headscope/error.hpp"
+#include "headscope/model.hpp"
 #include "report/html_text.hpp"
 #include "report/inline_svg.hpp"
 #include "report/script_json.hpp"
 #include "support/message_of.hpp"
+#include "support/random_weights.hpp"
 #include "support/results_sample.hpp"
+#include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
@@ -125,6 +128,33 @@ TEST(Report, HasNumbersTooSmallForAllDigitsOfFloat64) {
   const DrawnFigure drawn = write_figure(small_figure(), folder.file("figures"), {"svg"});
   write_report(results, test::sample_presentations(), {drawn}, folder.file(""));
   EXPECT_THAT(test::read_file(folder.file("report.html")), HasSubstr("[0.0,1.2345e-310]"));
+}
+
+TEST(Report, OfResultsThatLackAVariableNamesItAndHasTheOtherGroupsFigures) {
+  const test::TemporaryDirectory folder;
+  const std::string model = folder.file("model.h5"), out = folder.file("out");
+  save_model(random_model(test::tiny_config(), 1), model);
+  const test::Finished run =
+      test::run_headscope_without_gnuplot({"run", "--model", model, "--output", out});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  Results results = read_results(out + "/results.h5");
+  std::erase_if(results.group("circuits").variables,
+                [](const Variable& variable) { return variable.name == "ov_copying"; });
+  write_results(results, out + "/results.h5");
+
+  const test::Finished report = test::run_headscope({"report", out, "--figures", "svg"});
+  EXPECT_EQ(report.exit_status, 0) << report.err;
+  const std::string lacking = "results circuits: expected a variable ov_copying, found none";
+  EXPECT_EQ(report.err,
+            "headscope: warning: these results lack what this version draws, as older files do: " +
+                lacking + "\n");
+  const std::string page = test::read_file(out + "/report.html");
+  EXPECT_THAT(
+      page, HasSubstr("These results lack what this version draws, as older files do: " + lacking));
+  EXPECT_THAT(page, HasSubstr("These results lack what this version says of circuits: " + lacking +
+                              ", as in files of older versions"));
+  EXPECT_THAT(page, HasSubstr("data-figure=\"parameter_counts\""));
+  EXPECT_THAT(page, Not(HasSubstr("data-figure=\"elhage2021_copying\"")));
 }
 
 TEST(Report, AFigureOfNoGroupIsNotLost) {

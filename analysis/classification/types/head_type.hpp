@@ -74,7 +74,7 @@ struct TypeScores {
 /// Whether no document has a query with a key besides the sink and itself, and the words for it.
 bool is_too_short(const Measured& measured);
 inline constexpr const char* too_short_text =
-    "no document, as the model reads it (--context), has a token beyond position 1";
+    "no document has a token beyond position 1 as it is read (--context)";
 
 /// Why no head has a score of its attention beyond position 0, if that is so: the documents are too
 /// short, or all heads attend to position 0 alone.

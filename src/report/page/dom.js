@@ -45,32 +45,43 @@ function toggleButton(content, onToggle, attributes = {}) {
 }
 
 // Index after an arrow key, Home or End in a grid of `count` cells, `width` per row; null for any
-// other key.
+// other key. In a grid of one column every arrow steps, Home and End lead to its ends.
 function moved(key, index, width, count) {
-  const column = index % width;
+  const column = index % width, isList = width === 1;
   const target = {
-    ArrowLeft: column > 0 ? index - 1 : index,
-    ArrowRight: column < width - 1 ? index + 1 : index,
+    ArrowLeft: isList || column > 0 ? index - 1 : index,
+    ArrowRight: isList || column < width - 1 ? index + 1 : index,
     ArrowUp: index - width,
     ArrowDown: index + width,
-    Home: index - column,
-    End: index - column + width - 1,
+    Home: isList ? 0 : index - column,
+    End: isList ? count - 1 : index - column + width - 1,
   }[key];
   if (target === undefined) return null;
   return target >= 0 && target < count ? target : index;
 }
 
-// Makes a grid of buttons one tab stop; arrow keys move between them.
+function isDisplayed(node) {
+  return node.style.display !== "none";
+}
+
+// Tab leads to the first of the buttons that is displayed, and to no other.
+function setTabStop(buttons) {
+  const stop = buttons.find(isDisplayed);
+  for (const node of buttons) node.setAttribute("tabindex", node === stop ? 0 : -1);
+}
+
+// Makes a grid of buttons one tab stop; arrow keys move between those that are displayed.
 function makeGrid(place, buttons, width) {
-  buttons.forEach((each, index) => each.setAttribute("tabindex", index === 0 ? 0 : -1));
+  setTabStop(buttons);
   place.addEventListener("keydown", (event) => {
-    const from = buttons.indexOf(event.target);
-    const to = from < 0 ? null : moved(event.key, from, width, buttons.length);
+    const displayed = buttons.filter(isDisplayed);
+    const from = displayed.indexOf(event.target);
+    const to = from < 0 ? null : moved(event.key, from, width, displayed.length);
     if (to === null) return;
     event.preventDefault();
-    buttons[from].setAttribute("tabindex", -1);
-    buttons[to].setAttribute("tabindex", 0);
-    buttons[to].focus();
+    displayed[from].setAttribute("tabindex", -1);
+    displayed[to].setAttribute("tabindex", 0);
+    displayed[to].focus();
   });
 }
 

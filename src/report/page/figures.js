@@ -197,5 +197,10 @@ function makeFigure(figure) {
 document.body.append(tooltip.node);
 document.querySelectorAll("figure[data-figure]").forEach(makeFigure);
 
-// Folded figures are printed too.
-window.addEventListener("beforeprint", () => document.querySelectorAll(".more-figures").forEach((each) => { each.open = true; }));
+// Folded parts are printed too, except the numbers, and fold again after printing.
+window.addEventListener("beforeprint", () => {
+  const printed = [".claim", ".more", ".more-figures", "figcaption details", "#glossary details", "#provenance details"];
+  const folded = document.querySelectorAll(printed.map((kind) => `${kind}:not([open])`).join(", "));
+  for (const details of folded) details.open = true;
+  window.addEventListener("afterprint", () => { for (const details of folded) details.open = false; }, { once: true });
+});

@@ -13,7 +13,8 @@ class GraphView {
     this.shown = svgElement("g", { class: "shown" });
     this.others = svgElement("g", { class: "others" });
     this.edges = this.all.map((edge) => svgElement("path", { class: "edge", d: this.path(edge) }));
-    this.nodes = this.graph.nodes.map((node, i) => this.nodeTarget(node, i));
+    this.nodes = this.graph.nodes.map((node) => this.nodeTarget(node));
+    this.steps = this.nodesAsRead();
     this.overlay = svgElement("svg", { class: "overlay", viewBox: `0 0 ${width} ${height}`, role: "group",
       "aria-label": `Nodes of ${data.title}` });
     this.overlay.append(this.others, this.shown, ...this.edges, ...this.nodes);
@@ -23,6 +24,13 @@ class GraphView {
     if (this.graph.switchLabel) this.node.before(toggleButton(this.graph.switchLabel, (on) => this.showOthers(on)));
     this.showOthers(false);
     this.listen();
+  }
+
+  // From left to right in each row, the highest row first.
+  nodesAsRead() {
+    const { nodes } = this.graph;
+    const order = nodes.map((node, i) => i).sort((a, b) => nodes[b].row - nodes[a].row || nodes[a].column - nodes[b].column);
+    return order.map((i) => this.nodes[i]);
   }
 
   isOther(node) {
@@ -46,6 +54,7 @@ class GraphView {
       ...this.all.filter((edge) => this.isOnSwitch(edge)).map((edge) => this.drawnEdge(edge)),
       ...this.graph.nodes.flatMap((node) => (this.isOther(node) ? this.drawnNode(node) : [])),
     ] : []));
+    setTabStop(this.steps);
   }
 
   // As wide as its value, up to the largest in the picture.
@@ -81,10 +90,9 @@ class GraphView {
   }
 
   // A head's opens its panel.
-  nodeTarget(node, index) {
+  nodeTarget(node) {
     const headIndex = headData ? headIndexNamed(node.name) : null;
-    const target = this.circle(node, { class: "node", tabindex: index === 0 ? 0 : -1,
-      role: headIndex === null ? "img" : "button" });
+    const target = this.circle(node, { class: "node", role: headIndex === null ? "img" : "button" });
     if (headIndex !== null) target.dataset.headIndex = headIndex;
     return target;
   }
@@ -158,7 +166,7 @@ class GraphView {
     });
     this.edges.forEach((edge, i) => edge.addEventListener("pointermove", (event) => this.showEdge(i, event)));
     for (const each of [...this.nodes, ...this.edges]) each.addEventListener("pointerleave", () => this.hide());
-    makeGrid(this.overlay, this.nodes, 1);
+    makeGrid(this.overlay, this.steps, 1);
   }
 }
 
