@@ -89,7 +89,9 @@ void InterruptNote::watch() {
   }
   wait_for(end_, echo);
   if (ended_) return;
-  for (const int next : {SIGINT, SIGTERM}) std::signal(next, SIG_DFL);
+  struct sigaction end_program {};
+  end_program.sa_handler = SIG_DFL;
+  for (const int next : {SIGINT, SIGTERM}) sigaction(next, &end_program, nullptr);
   wait_for(end_, patience - echo);
   const std::lock_guard lock(giving_up_);
   if (ended_) return;

@@ -36,8 +36,7 @@ bool has_file(const std::string& folder, const char* name) {
   return fs::exists(fs::path(folder) / name, ignored);
 }
 
-/// @param lacking  gets a sentence that names the variables for want of which a group has no
-/// figures.
+/// @param lacking  gets the reasons why groups have no figures, such as a missing variable.
 std::vector<Figure> figures_of(const Results& results,
                                const std::vector<Presentation>& presentations,
                                std::string& lacking) {
@@ -51,10 +50,8 @@ std::vector<Figure> figures_of(const Results& results,
         figures.push_back(std::move(figure));
       }
     } catch (const Error& error) {
-      const bool is_first = lacking.empty();
-      lacking +=
-          (is_first ? "these results lack what this version draws, as older files do: " : "; ");
-      lacking += error.what();
+      lacking += (lacking.empty() ? "no figures of " : "; no figures of ") + analysis.info.name +
+                 ": " + error.what();
     }
   }
   return figures;

@@ -37,7 +37,9 @@ def main():
         sys.exit(__doc__.strip())
     for name, folder in zip(("HEADSCOPE_RESULTS", "HEADSCOPE_COMPARISON", "HEADSCOPE_IOI"), sys.argv[1:]):
         os.environ[name] = str(pathlib.Path(folder).resolve())
-    os.environ.setdefault("HEADSCOPE", str(NOTEBOOKS.parent / "build/headscope"))
+    program = NOTEBOOKS.parent / "build/headscope"
+    if program.is_file():
+        os.environ.setdefault("HEADSCOPE", str(program))
     has_hugging_face = all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         if path.stem.endswith("hugging_face") and not has_hugging_face:

@@ -364,7 +364,7 @@ void add_control_comparison(const Statistics& statistics,
   claim.source = "Li et al. 2018; Cordonnier et al. 2020";
   claim.statement = "Different heads' outputs are less alike than in an untrained model.";
   claim.effect_name = "mean |cosine| in residual space, trained minus untrained, mean over layers";
-  claim.effect = difference.mean_abs_cosine_mean;
+  claim.effect = with_width(difference.mean_abs_cosine_mean);
   claim.verdict =
       verdict_beside(claim.effect, difference.untrained_cosine, controls.size(), Side::below);
   claim.evidence = std::isnan(claim.effect.value)

@@ -152,8 +152,8 @@ struct Presentation {
   /// errors) and places in texts. The menu of scores, the search and comparisons' sentences leave
   /// them out.
   std::set<std::string> auxiliary = {};
-  /// What the report calls a label or a flag's meaning, where the words depend on the corpus; none:
-  /// the label itself.
+  /// What the report calls a label or a flag's meaning, where the words depend on the corpus. If
+  /// empty, the label itself.
   std::function<std::string(const ResultsGroup&, const std::string& label)> label_words = {};
   const VariableTable* variables = nullptr;  ///< of the group; null: not declared
 };

@@ -85,7 +85,7 @@ class Run:
         return group in self.groups()
 
     def __getitem__(self, group: str) -> xr.Dataset:
-        """A group as a Dataset, opened once and read as it is used.
+        """A group as a Dataset, opened once and read as it is used; of a pruned model, numbers by layer and head are read at once.
 
         Dimensions of heads, such as "unit_from", have the heads' names as labels: `dataset.sel(unit_from="L2H2")`. Numbers of heads
         that `headscope prune` has removed are NaN. Raises NotInRun if the file has no such group or is not the one that was loaded.
@@ -107,12 +107,12 @@ class Run:
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from one that took its place, or None if there is no file."""
+    """Inode and modification time, which change when another file takes the path; None without a file."""
     return (path.stat().st_ino, path.stat().st_mtime_ns) if path.is_file() else None
 
 
 def model_name(path: str | os.PathLike[str]) -> str:
-    """What a model is called by its file: the file's name or, as all models of the hub have the same, that of its folder."""
+    """A model's name: that of its file, or of its folder if the file has a name that many models on the hub share."""
     file = Path(path)
     usual = file.name in ("model.safetensors", "model.safetensors.index.json", "tf_model.h5")
     return file.parent.name if usual and file.parent.name not in ("", "..") else file.name
@@ -249,7 +249,10 @@ def with_error(dataset: xr.Dataset, name: str, **labels: Any) -> tuple[np.ndarra
 
 def with_interval(dataset: xr.Dataset, name: str, form: str = ".2f", **labels: Any) -> str:
     """A value with its interval, "0.30 [0.26, 0.35]"; the value alone where there is no interval; "–" where there is no value."""
-    value, low, high = (format(float(end), form) if end.notnull() else "–" for end in estimate(dataset, name, **labels))
+    ends = estimate(dataset, name, **labels)
+    if ends[0].dims:
+        raise NotInRun(f"{dataset.encoding.get('place', '')}{name}: expected labels of {axes_text(ends[0])}, found none.")
+    value, low, high = (format(float(end), form) if end.notnull() else "–" for end in ends)
     return f"{value} [{low}, {high}]" if low != "–" else value
 
 
@@ -286,7 +289,7 @@ def shown(tokens: Iterable[str]) -> list[str]:
     tokens, labels = list(tokens), []
     for number, token in enumerate(tokens):
         text, before = token.strip(), tokens[number - 1] if number else ""
-        special = before.startswith("<") and before.endswith(">") and len(before) > 2  # `<|endoftext|>`, `<s>`
+        special = (before.startswith("<|") and before.endswith("|>")) or before in ("<s>", "<bos>")
         apart = token[:1].isspace() or not before or special or before[-1:].isspace()
         word = text[:1].isalnum() or (text[:1] == "'" and text[1:2].isalnum())
         labels.append(("‿" if word and not apart else "") + text if text else "↵" if "\n" in token else "␣")
@@ -299,6 +302,16 @@ def layer_and_head(name: str) -> tuple[int, int]:
     if not found:
         raise NotInRun(f"expected a head such as L1H2, got {name!r}.")
     return int(found[1]), int(found[2])
+
+
+def kept_head(run: Run, name: str) -> tuple[int, int]:
+    """(1, 2) of "L1H2". Raises NotInRun for a head that the model does not have."""
+    layer, head = layer_and_head(name)
+    if layer >= run.n_layer or head >= run.n_head:
+        raise NotInRun(f"{run.path}: no head {name}; the heads are L0H0 to L{run.n_layer - 1}H{run.n_head - 1}.")
+    if removed_heads(run)[layer * run.n_head + head]:
+        raise NotInRun(f"{run.path}: {name} has been removed from the model.")
+    return layer, head
 
 
 def head_view(run: Run, names: str | list[str], document: int = 0, tokens: slice = slice(0, 24), weights: str = "pattern",
@@ -314,18 +327,16 @@ def head_view(run: Run, names: str | list[str], document: int = 0, tokens: slice
     if documents and str(document) not in documents:
         raise NotInRun(f"{run.path}: no patterns of document {document}; the run keeps those of {', '.join(documents)}. "
                        "`--patterns N` keeps more.")
+    names = [names] if isinstance(names, str) else list(names)
     if not names:
         raise NotInRun("expected names of heads such as L1H2, found none.")
+    places = [kept_head(run, name) for name in names]
     kept = run[f"attention/{document}"]
+    all_weights = variable_at(kept, weights, {})
     text = shown([str(token) for token in kept["token_text"].values])[tokens]
     figure, axis = plt.subplots(figsize=(6, 0.24 * len(text) + 0.8), layout="constrained")
-    for number, name in enumerate([names] if isinstance(names, str) else names):
-        layer, head = layer_and_head(name)
-        if layer >= run.n_layer or head >= run.n_head:
-            raise NotInRun(f"{run.path}: no head {name}; the heads are L0H0 to L{run.n_layer - 1}H{run.n_head - 1}.")
-        if removed_heads(run)[layer * run.n_head + head]:
-            raise NotInRun(f"{run.path}: {name} has been removed from the model.")
-        weight = variable_at(kept, weights, {}).isel(layer=layer, head=head, query=tokens, key=tokens).values
+    for number, (name, (layer, head)) in enumerate(zip(names, places)):
+        weight = all_weights.isel(layer=layer, head=head, query=tokens, key=tokens).values
         weight = weight / (np.nanmax(weight) if weights == "value_weighted" else 1)
         for query, key in zip(*np.nonzero(weight >= least)):
             axis.plot([0, 1], [query, key], color=COLOURS[number % len(COLOURS)], alpha=float(weight[query, key]),

@@ -26,9 +26,8 @@ bool begins_like_a_word(std::string_view token) {
          (token.starts_with('\'') && utf8::begins_with_letter(token.substr(1)));
 }
 
-// `<|endoftext|>`, `<s>`
 bool is_special(std::string_view token) {
-  return token.size() > 2 && token.starts_with('<') && token.ends_with('>');
+  return (token.starts_with("<|") && token.ends_with("|>")) || token == "<s>" || token == "<bos>";
 }
 
 }  // namespace

@@ -117,7 +117,10 @@ bool continues_outside(SourceFile& file, std::string_view bytes, haddr_t begin) 
   const bool is_rest = std::exchange(file.rest_begin, 0) == begin;
   if (is_rest || file.continuations.contains(begin)) return false;
   const std::uint64_t first_size = header_size(bytes);
-  if (first_size > bytes.size()) file.rest_begin = begin + bytes.size();
+  // A fractal heap's header is read as an object's, and may be as long.
+  if (first_size > bytes.size() || bytes.starts_with("FRHP")) {
+    file.rest_begin = begin + bytes.size();
+  }
   if (first_size == 0 || bytes[0] != 1) return false;
   const auto& [descriptor, size, address_bytes, length_bytes] = file.source;
   std::vector<std::pair<haddr_t, haddr_t>> parts{

@@ -27,9 +27,8 @@ json to_json(const hdf5::Attribute& attribute) {
 
 const Architecture& read_architecture(const JsonFields& fields) {
   for (const char* const experts : {"num_local_experts", "num_experts", "n_routed_experts"}) {
-    const std::optional<double> n_expert = fields.real(experts);
-    if (n_expert > 1) {
-      throw fields.wrong(experts, "a model without experts", static_cast<std::int64_t>(*n_expert));
+    if (fields.real(experts) > 1) {
+      throw fields.wrong(experts, "a model without experts", *fields.count(experts));
     }
   }
   if (fields.flag("is_causal") == false) {

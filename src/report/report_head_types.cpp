@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/utf8.hpp"
@@ -130,9 +131,14 @@ json head_reasons_json(const Results& results, const std::vector<Presentation>& 
 }
 
 json head_examples_json(const Results& results, const HeadShape& shape) {
+  constexpr std::array columns{"layer",       "head",         "type",       "about",
+                               "text",        "attended",     "found",      "query_start",
+                               "query_end",   "target_start", "target_end", "attended_start",
+                               "attended_end"};
   json by_head(shape.n_head_total(), json::array());
   for (const ResultsGroup& group : results.groups) {
-    if (!is_one_table(group)) continue;
+    const auto has = [&](const char* column) { return group.has(column); };
+    if (!is_one_table(group) || !std::ranges::all_of(columns, has)) continue;
     const Array& layer = group.values("layer");
     const Array& head = group.values("head");
     const auto places = [&](const std::string& what, std::size_t i) -> json {

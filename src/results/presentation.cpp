@@ -44,7 +44,7 @@ std::vector<Description> describe(const Results& results,
       description = presentation.describe(results);
     } catch (const Error& error) {
       description.warning = "These results lack what this version says of " + presentation.group +
-                            ": " + error.what() + ", as in files of older versions";
+                            ": " + error.what();
     }
     description.group = presentation.group;
   }

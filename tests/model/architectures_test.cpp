@@ -182,6 +182,8 @@ TEST_F(ArchitectureRefusals, WhatIsNotComputedIsNamed) {
       error_after("qwen2", {{"is_causal", false}}),
       "config.json:is_causal: expected true, since queries attend to no later key, got false");
   EXPECT_EQ(error_after("qwen2", {{"num_experts", 0}}), "no error");
+  EXPECT_EQ(error_after("qwen2", {{"num_experts", 1.5}}),
+            "config.json:num_experts: expected a whole number from 1 to 2147483647, got 1.5");
   EXPECT_EQ(error_after("llama", {{"quantization_config", {{"quant_method", "gptq"}}}}),
             "config.json:quantization_config: expected weights that are not quantized, got "
             "\"gptq\"");

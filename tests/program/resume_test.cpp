@@ -276,7 +276,7 @@ TEST(Resume, ASignalInsideADocumentIsHeeded) {
   const auto sent = std::chrono::steady_clock::now();
   running.send(SIGINT);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  running.send(SIGTERM);  // as an echo
+  running.send(SIGINT);  // as timeout(1) does
   const Finished stopped = running.wait();
   // A second, and time for a machine at work; the document alone takes more than half a minute.
   EXPECT_LT(std::chrono::steady_clock::now() - sent, std::chrono::seconds(10));
@@ -303,6 +303,22 @@ TEST(Resume, APieceThatIsGivenUpBeforeTheFirstSaveSaysSo) {
               "SIGINT: nothing was saved yet; the same command begins again");
   EXPECT_EXIT(give_up(true), interrupted,
               "SIGINT: the state was saved before; continue with `headscope run --resume`");
+}
+
+TEST(Resume, ASecondSignalEndsTheProgramAtOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto save = [] {
+    std::raise(SIGINT);
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+    std::raise(SIGTERM);
+    std::this_thread::sleep_for(std::chrono::minutes(1));
+  };
+  const auto run = [&] {
+    Progress quiet(true, "headscope run --resume");
+    quiet.begin_passes(1, false);
+    quiet.save(save, "saved");
+  };
+  EXPECT_EXIT(run(), testing::KilledBySignal(SIGTERM), "");
 }
 
 TEST(Resume, ASignalAfterTheLastSaveIsHeeded) {

@@ -96,6 +96,18 @@ TEST(HeadData, NameLabelsAndCategoriesInTheWordsOfTheirGroup) {
             json::parse(R"(["none of pruning", "zero of pruning", "mean of pruning"])"));
 }
 
+TEST(HeadData, HaveNoExamplesWhereAColumnIsMissing) {
+  Results results = test::results_sample();
+  const auto n_example = [&] {
+    const json data = json::parse(head_data_json(results, test::sample_presentations()));
+    return std::ranges::count_if(data["examples"], [](const json& head) { return !head.empty(); });
+  };
+  EXPECT_GT(n_example(), 0);
+  std::erase_if(results.group("classification/examples").variables,
+                [](const Variable& variable) { return variable.name == "found"; });
+  EXPECT_EQ(n_example(), 0);
+}
+
 TEST(HeadData, SayWhichHeadsAreRemoved) {
   Results results = test::results_sample();
   results.attributes["pruned_heads"] = std::string("L0H1,L1H2,L10H1");

@@ -79,8 +79,7 @@ function makeGrid(place, buttons, width) {
     const to = from < 0 ? null : moved(event.key, from, width, displayed.length);
     if (to === null) return;
     event.preventDefault();
-    displayed[from].setAttribute("tabindex", -1);
-    displayed[to].setAttribute("tabindex", 0);
+    for (const node of buttons) node.setAttribute("tabindex", node === displayed[to] ? 0 : -1);
     displayed[to].focus();
   });
 }
