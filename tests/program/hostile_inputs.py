@@ -27,9 +27,10 @@ def check_is_plain(ended):
 
 
 def within(memory, file):
-    """A preexec_fn that limits the address space and the size of files, in bytes."""
+    """A preexec_fn that limits the address space and the size of files, in bytes. Sanitizers reserve more address space than any limit."""
     def limit():
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        if "HEADSCOPE_SANITIZED" not in os.environ:
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_FSIZE, (file, file))
     return limit
 
