@@ -35,8 +35,8 @@ Index n_position_used(const Model& model) {
 PositionOnlyAttention position_only_attention(const Model& model, Index layer_index) {
   const LayerWeights& layer = model.layers[layer_index];
   const Index n_head = model.config.n_head;
-  const Index d_model = model.config.d_model;
   const Index d_head = model.config.d_head();
+  const Index n_row = model.config.v_row(0);  // of queries and keys
   const Index n_position = n_position_used(model);
   PositionOnlyAttention result{arma::mat(n_head, n_position_offset), arma::vec(n_head)};
   if (n_position <= first_query) {
@@ -46,12 +46,12 @@ PositionOnlyAttention position_only_attention(const Model& model, Index layer_in
   }
 
   const arma::mat X = normalized_positions(model, layer, n_position);
-  arma::mat QK = arma::conv_to<arma::mat>::from(layer.W_QKV.head_rows(2 * d_model)) * X;
-  QK.each_col() += as_double(layer.b_QKV.head(2 * d_model));
+  arma::mat QK = arma::conv_to<arma::mat>::from(layer.W_QKV.head_rows(n_row)) * X;
+  QK.each_col() += as_double(layer.b_QKV.head(n_row));
 
   for (Index h = 0; h < n_head; ++h) {
     const arma::mat Q = QK.rows(h * d_head, (h + 1) * d_head - 1);
-    const arma::mat K = QK.rows(d_model + h * d_head, d_model + (h + 1) * d_head - 1);
+    const arma::mat K = QK.rows(model.config.k_row(h), model.config.k_row(h) + d_head - 1);
     arma::mat pattern = K.t() * Q * model.config.score_scale(layer_index);
     for (Index query = first_query; query < n_position; ++query) {
       softmax_in_double(pattern.col(query).subvec(0, query));
