@@ -2,8 +2,10 @@
 
 #include <sys/auxv.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
@@ -16,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_listed = 8;  // files of a folder
+// One copy of so many documents is worth a warning.
+constexpr std::uint64_t documents_per_copy = 10;
 
 // Where /proc is absent, as in a bare chroot, the path that the program was started by.
 fs::path program_path() {
@@ -120,17 +124,26 @@ std::string first_token_text(const Tokenizer& tokenizer, bool prepend_bos) {
          ")";
 }
 
-std::string undivided_file_text(const UndividedFile& file) {
-  return file.path + " has no \"# newdoc\": its " + grouped(file.n_sentence) +
-         " sentences are one document; `run --document-sentences K` makes documents of K sentences";
+std::vector<std::string> corpus_warnings(const Corpus& corpus) {
+  std::vector<std::string> warnings;
+  for (const UndividedFile& file : corpus.undivided_files()) {
+    warnings.push_back(file.path + " has no \"# newdoc\": its " + grouped(file.n_sentence) +
+                       " sentences are one document; `run --document-sentences K` makes documents "
+                       "of K sentences");
+  }
+  if (corpus.n_copy() * documents_per_copy >= corpus.n_document()) {
+    warnings.push_back("copies of an earlier document: " + grouped(corpus.n_copy()) + " of " +
+                       grouped(corpus.n_document()) +
+                       "; intervals and p-values take them for further evidence: intervals are "
+                       "too narrow, p-values too small");
+  }
+  return warnings;
 }
 
 std::vector<std::string> corpus_notes(const Corpus& corpus) {
   std::vector<std::string> notes;
   for (const CorpusFolder& folder : corpus.folders()) notes.push_back(corpus_folder_text(folder));
-  for (const UndividedFile& file : corpus.undivided_files()) {
-    notes.push_back(undivided_file_text(file));
-  }
+  std::ranges::move(corpus_warnings(corpus), std::back_inserter(notes));
   for (const SeparatedFile& file : corpus.separated_files()) {
     notes.push_back(separated_file_text(file));
   }

@@ -48,11 +48,12 @@ void check_first_token(const TextOptions& options);
 /// What texts begin with, and who says so: `<s> (from the tokenizer)`.
 std::string first_token_text(const Tokenizer& tokenizer, bool prepend_bos);
 
-/// `gum.conllu has no "# newdoc": its 1,575 sentences are one document; …`
-std::string undivided_file_text(const UndividedFile& file);
+/// `gum.conllu has no "# newdoc": its 1,575 sentences are one document; …`, and how many documents
+/// repeat an earlier one, from one of ten on.
+std::vector<std::string> corpus_warnings(const Corpus& corpus);
 
 /// One line each: which files of a folder are read and which are ignored, of many names the first
-/// few; undivided_file_text; `stories.txt: <|endoftext|> ends a document 120 times; …`.
+/// few; corpus_warnings; `stories.txt: <|endoftext|> ends a document 120 times; …`.
 std::vector<std::string> corpus_notes(const Corpus& corpus);
 
 }  // namespace headscope

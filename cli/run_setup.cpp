@@ -342,8 +342,8 @@ RunInput RunSetup::input() const {
   if (tasks_) input.attributes["tasks_path"] = recorded_text(joined(task_paths_, " "));
   if (!corpus_) return input;
   input.attributes["corpus_path"] = recorded_text(joined(corpus_paths_, " "));
-  const std::string undivided = joined(corpus_->undivided_files(), "; ", undivided_file_text);
-  if (!undivided.empty()) input.attributes["corpus_warning"] = undivided + ".";
+  const std::string warnings = joined(corpus_warnings(*corpus_), "; ");
+  if (!warnings.empty()) input.attributes["corpus_warning"] = warnings + ".";
   return input;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "compute/ops.hpp"
 #include "headscope/blas.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
@@ -37,13 +38,6 @@ double centre(const float* values, const unsigned char* eligible, Index n_key, d
   const double size = scale > 0 ? scale * std::sqrt(n_eligible) : std::sqrt(squared_size);
   const double norm = std::sqrt(squares);
   return norm > float_rounding * size ? norm : 0;
-}
-
-double dot(const float* a, const float* b, Index n) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (Index i = 0; i < n; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  return sum;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import xarray as xr
+from matplotlib.colors import CenteredNorm
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9"]
@@ -272,11 +273,13 @@ def grid(count: int, width: float = 2.6, height: float = 2.6, columns: int = 6,
 
 
 def head_map(values: xr.DataArray, label: str, axis: plt.Axes | None = None) -> plt.Axes:
-    """A layer-by-head map of a variable; `label` is written beside its colours. Removed heads are white."""
+    """A layer-by-head map of a variable; `label` is written beside its colours, which are centred on 0 where values have both signs.
+    Removed heads are white."""
     values = by_layer_and_head(values, str(values.name))
     axis = axis or plt.subplots(figsize=(1.8 + 0.4 * values.sizes["head"], 1.2 + 0.4 * values.sizes["layer"]),
                                 layout="constrained")[1]
-    image = axis.imshow(values, cmap="viridis")
+    signed = bool((values < 0).any() and (values > 0).any())
+    image = axis.imshow(values, cmap="RdBu_r" if signed else "viridis", norm=CenteredNorm() if signed else None)
     axis.set(xlabel="head", ylabel="layer")
     for ticks in (axis.xaxis, axis.yaxis):
         ticks.get_major_locator().set_params(integer=True, min_n_ticks=1)

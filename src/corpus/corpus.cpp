@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 #include <set>
+#include <unordered_set>
 
 #include "base/text.hpp"
 #include "corpus/conllu.hpp"
@@ -158,6 +159,7 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
       options.max_documents > 0 ? options.max_documents : std::numeric_limits<std::uint64_t>::max();
   Sha256 hash, layout_hash;
   std::set<fs::path> read;
+  std::unordered_set<std::size_t> contents;
   for (const std::string& path : paths) {
     for (const std::string& file : files_of(path, folders_)) {
       if (!read.insert(fs::canonical(file)).second) {
@@ -192,6 +194,9 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
       first_document_.push_back(n_document_);
       n_document_ += found.n_document();
       n_piece_ += found.n_piece();
+      for (const std::size_t content : found.content_hashes()) {
+        n_copy_ += contents.insert(content).second ? 0 : 1;
+      }
     }
   }
   if (n_document_ == 0) throw OptionError("corpus", "expected files or folders, got none");

@@ -88,6 +88,7 @@ class OpeningDocument {
   }
 
   const DocumentTraits& traits() const { return traits_; }
+  const std::string& text() const { return joined_.text(); }
 
   std::vector<ConlluPiece> finish(const CorpusContext& context) {
     mentions_.finish(heads_);
@@ -188,7 +189,7 @@ class ConlluFile : public CorpusFile {
       pieces_.push_back(std::move(piece));
     }
     traits_.push_back(document.traits());
-    add_document(pieces_.size() - n_before);
+    add_document(document.text(), pieces_.size() - n_before);
   }
 
   std::string path_;

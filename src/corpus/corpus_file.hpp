@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headscope/corpus.hpp"
@@ -31,6 +33,8 @@ class CorpusFile {
     return none;
   }
   std::uint64_t n_piece() const { return document_ends_.empty() ? 0 : document_ends_.back(); }
+  /// A number per document, equal for copies.
+  const std::vector<std::size_t>& content_hashes() const { return content_hashes_; }
   /// Reads one piece; its place in the corpus is left unset. Safe from several threads.
   Piece piece(std::uint64_t document, std::uint64_t index) const {
     return read_piece(first_piece(document) + index);
@@ -38,9 +42,10 @@ class CorpusFile {
 
  protected:
   /// Adds a document; its pieces follow those of the documents before it.
-  /// @param n_piece  at least 1.
-  void add_document(std::uint64_t n_piece) {
+  /// @param content  bytes by which copies are known. @param n_piece  at least 1.
+  void add_document(std::string_view content, std::uint64_t n_piece) {
     document_ends_.push_back(CorpusFile::n_piece() + n_piece);
+    content_hashes_.push_back(std::hash<std::string_view>()(content));
   }
 
  private:
@@ -52,6 +57,7 @@ class CorpusFile {
   }
 
   std::vector<std::uint64_t> document_ends_;  // in pieces of the file
+  std::vector<std::size_t> content_hashes_;
 };
 
 /// What opening a file needs to know.

@@ -101,7 +101,7 @@ class PlainText : public CorpusFile {
                            piece_name(name, i, spans.size())});
       }
       // A long text of white space has no words to make pieces of.
-      if (!spans.empty()) add_document(spans.size());
+      if (!spans.empty()) add_document(text, spans.size());
     }
     document_.clear();
   }

@@ -120,6 +120,7 @@ class TokenIdFile : public CorpusFile {
   void cut(std::size_t document, std::size_t begin, std::size_t end) {
     // Every piece gets a first token, so drop the document's own.
     if (context_.prepend_bos && tokens_[begin] == context_.tokenizer->first_token()) ++begin;
+    const auto content = std::as_bytes(std::span(tokens_).subspan(begin, end - begin));
     const std::size_t n_piece =
         std::max<std::size_t>(1, (end - begin + context_.max_tokens - 1) / context_.max_tokens);
     for (std::size_t i = 0; i < n_piece; ++i) {
@@ -127,7 +128,7 @@ class TokenIdFile : public CorpusFile {
       pieces_.push_back({begin, piece_end, piece_name(name_in_file(path_, document), i, n_piece)});
       begin = piece_end;
     }
-    add_document(n_piece);
+    add_document({reinterpret_cast<const char*>(content.data()), content.size()}, n_piece);
   }
 
   std::string path_;

@@ -101,6 +101,26 @@ TEST_F(CorpusFiles, TheLayoutTellsFilesApartWhoseBytesAreTheSame) {
   EXPECT_EQ(corpus_of({copy}).layout_sha256(), whole.layout_sha256());
 }
 
+TEST_F(CorpusFiles, DocumentsThatRepeatAnEarlierOneAreCountedInAllFiles) {
+  const std::string text =
+                        write("a.txt", "Heads look\n\nand look\n\nHeads look\n\n\nHeads look.\n"),
+                    tree = write("b.conllu", sentence + sentence);
+  hdf5::OutputFile file(folder_.file("c.h5"));
+  const std::vector<std::int64_t> tokens{5, 6, 5, 6, 7, 5, 6}, offsets{0, 2, 5, 7};
+  file.write("tokens", {tokens.size()}, std::span(tokens));
+  file.write("offsets", {offsets.size()}, std::span(offsets));
+  file.publish();
+  EXPECT_EQ(open(text).n_copy(), 1U);
+  EXPECT_EQ(open(tree).n_copy(), 1U);
+  EXPECT_EQ(open(folder_.file("c.h5")).n_copy(), 1U);
+  const Corpus both({text, tree}, &test::small_tokenizer(), {});
+  EXPECT_EQ(both.n_document(), 6U);
+  EXPECT_EQ(both.n_copy(), 3U);
+  CorpusOptions two;
+  two.max_documents = 2;
+  EXPECT_EQ(Corpus({text}, &test::small_tokenizer(), two).n_copy(), 0U);
+}
+
 TEST_F(CorpusFiles, DamagedCompressionIsAnErrorAtEveryLength) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += std::to_string(i * i) + (i % 9 == 0 ? "\n\n" : " ");

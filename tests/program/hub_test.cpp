@@ -331,6 +331,23 @@ TEST(Hub, EndOfTextInPlainTextEndsADocumentAndIsSaidOnce) {
   EXPECT_EQ(results_with({"--literal-special-tokens"}, folder).integer("n_document"), 1);
 }
 
+TEST(Hub, DocumentsThatRepeatOthersAreAWarningFromOneOfTenOn) {
+  const TemporaryDirectory folder;
+  std::string text = "One two.\n\n";
+  for (int i = 0; i < 9; ++i) text += "Number " + std::to_string(i) + ".\n\n";
+  const std::string path = folder.file("a.txt");
+  test::write_file(path, text + "Number 8.\n");
+  EXPECT_EQ(results_with({}, folder).text("corpus_warning"), "");
+  test::write_file(path, text + "Number 8.\n\nOne two.\n");
+  const std::string warning =
+      "opies of an earlier document: 2 of 12; intervals and p-values take them for further "
+      "evidence: intervals are too narrow, p-values too small";
+  EXPECT_EQ(results_with({}, folder).text("corpus_warning"), "c" + warning + ".");
+  EXPECT_THAT(test::read_file(folder.file("out/report.md")), HasSubstr("C" + warning));
+  EXPECT_THAT(run_headscope({"inspect", path}).out,
+              HasSubstr("copies of an earlier document: 2 of 12;"));
+}
+
 TEST(Hub, AModelWithoutATokenizerNamesTheOption) {
   const TemporaryDirectory folder;
   const std::string model = data_path("tiny_flat/float64.h5");

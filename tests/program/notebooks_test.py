@@ -37,9 +37,7 @@ matplotlib.use("agg")
 sys.path.insert(0, str(FOLDER))
 import headscope as hs
 
-
 load_once = functools.cache(hs.load)  # reading all groups takes seconds
-
 
 def load(path):
     """hs.load, but of a file that was loaded before, the same run."""
@@ -207,10 +205,12 @@ class Module(unittest.TestCase):
     def test_labels_join_what_continues_a_word(self):
         self.assertEqual(hs.shown(["<|im_start|>", "Tom", "ing", " <", "b", "’", "\n"]), ["<|im_start|>", "Tom", "‿ing", "<", "‿b", "’", "↵"])
 
-    def test_a_map_of_one_head_has_whole_numbers_on_its_axes(self):
+    def test_a_map_has_whole_numbers_on_its_axes_and_is_centred_where_values_have_both_signs(self):
         axis = hs.head_map(xr.DataArray([[0.1], [0.2]], dims=("layer", "head")), "")
         axis.figure.canvas.draw()
         self.assertTrue(all(float(tick).is_integer() for tick in (*axis.get_xticks(), *axis.get_yticks())))
+        self.assertEqual(axis.images[0].get_clim(), (0.1, 0.2))
+        self.assertEqual(hs.head_map(xr.DataArray([[-0.1], [0.3]], dims=("layer", "head")), "").images[0].get_clim(), (-0.3, 0.3))
 
     def test_nothing_warns(self):
         with warnings.catch_warnings():

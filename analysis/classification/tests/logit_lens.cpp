@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "compute/layer.hpp"
+#include "compute/ops.hpp"
 #include "parallel.hpp"
 
 namespace headscope {
@@ -55,12 +56,6 @@ class Candidates {
   std::vector<float> lower_;  // a heap, the smallest first
   std::vector<std::pair<float, TokenId>> found_;
 };
-
-double dot(const float* a, const float* b, Index n) {
-  double sum = 0;
-  for (Index i = 0; i < n; ++i) sum += static_cast<double>(a[i]) * b[i];
-  return sum;
-}
 
 }  // namespace
 
