@@ -138,10 +138,8 @@ void print_corpus(const std::string& path, const TextOptions& reading,
 }
 
 /// What is done of a run, and the command that continues it.
-/// @param last     by shard: the label of its last pass file.
-/// @param pattern  what tells its pass files from those of other runs; empty: there are none.
-void print_unfinished(const std::string& path, const std::map<int, PassLabel>& last,
-                      const std::string& pattern) {
+/// @param last  by shard: the label of its last pass file.
+void print_unfinished(const std::string& path, const std::map<int, PassLabel>& last) {
   print_heading(path, "unfinished run");
   for (const auto& [shard, label] : last) {
     const bool is_whole = label.n_shard == 1;
@@ -163,7 +161,7 @@ void print_unfinished(const std::string& path, const std::map<int, PassLabel>& l
     const PassFolder folder(path, any);
     const std::vector<int> unfinished = folder.unfinished_shards(any.n_pass);
     print_line(unfinished.empty() ? "finish with" : "when all have finished",
-               "headscope merge " + shell_word(folder.folder()) + pattern + " --output DIR");
+               merge_command_of(folder));
   }
   for (const auto& [name, value] : any.identity) {
     if (name == "analyses" || name == "version") print_line(name, value);
@@ -178,10 +176,7 @@ void print_unfinished_runs(const std::string& path, const std::vector<std::strin
     const auto [place, added] = last[label.n_shard].try_emplace(label.shard, label);
     if (!added && label.pass > place->second.pass) place->second = label;
   }
-  for (const auto& [n_shard, of_run] : last) {
-    const std::string pattern = "/*-of-" + std::to_string(n_shard) + ".pass-*.h5";
-    print_unfinished(path, of_run, last.size() > 1 ? pattern : "");
-  }
+  for (const auto& entry : last) print_unfinished(path, entry.second);
 }
 
 /// The pairs of each task.

@@ -123,10 +123,9 @@ class RunCommand : public Command {
   void say_if_finished(const ShardRun& shard, Progress& progress) const {
     progress.clear();
     if (run_.output.quiet || !shard.is_finished()) return;
-    std::cerr << Terminal::error().note("shard " + std::to_string(run_.files.shard) + " of " +
-                                        std::to_string(run_.files.n_shard) +
-                                        " is finished; when all are: headscope merge " +
-                                        shell_word(shard.folder().folder()) + " --output DIR");
+    std::cerr << Terminal::error().note(
+        "shard " + std::to_string(run_.files.shard) + " of " + std::to_string(run_.files.n_shard) +
+        " is finished; when all are: " + merge_command_of(shard.folder()));
   }
 
   RunOptions run_;

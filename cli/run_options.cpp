@@ -325,6 +325,10 @@ std::string resume_command_of(const std::string& folder, int shard, int n_shard)
   return text + " --resume";
 }
 
+std::string merge_command_of(const PassFolder& folder) {
+  return "headscope merge " + shell_word(folder.folder()) + folder.pattern() + " --output DIR";
+}
+
 Error with_advice(const RunError& error, const RunOptions& options) {
   const auto advice = [&]() -> std::string {
     switch (error.obstacle()) {

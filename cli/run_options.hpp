@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "headscope/pass_files.hpp"
 #include "headscope/run.hpp"
 #include "inputs.hpp"
 #include "run_output.hpp"
@@ -84,6 +85,9 @@ std::set<std::string> idle_options(const Results& results);
 
 /// The command that resumes a shard; with `--shard` if there are several shards.
 std::string resume_command_of(const std::string& folder, int shard, int n_shard);
+
+/// The command that merges the shards in a folder.
+std::string merge_command_of(const PassFolder& folder);
 
 /// The error with the options that help.
 Error with_advice(const RunError& error, const RunOptions& options);

@@ -95,6 +95,9 @@ class PassFolder {
   PassFolder(const std::string& output, PassLabel label);
 
   const std::string& folder() const { return folder_; }
+  /// What follows the folder in a pattern for this run's files: empty, or `/*-of-7.pass-*.h5` if
+  /// the folder also holds runs with other numbers of shards.
+  std::string pattern() const;
   /// Of this process and of all files read.
   const std::set<std::string>& arithmetic() const { return label_.arithmetic; }
   /// `2-of-7`, the beginning of its files' names.

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 /// Names in a results file that its writer and its reader share.
 namespace headscope::layout {
 
-inline constexpr std::string_view format = "headscope results 3";
+// The format of a results file.
+inline constexpr const char* results = "results";
+inline constexpr int results_format = 3;
 
 // Root attributes.
 inline constexpr const char* format_attribute = "format";

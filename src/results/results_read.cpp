@@ -7,6 +7,7 @@
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
+#include "results/file_format.hpp"
 #include "results/results_claims.hpp"
 #include "results/results_layout.hpp"
 
@@ -189,24 +190,9 @@ AttributeValue single(const hdf5::InputFile& file, const std::string& name) {
   throw DataError(file.path(), name, "expected one number or text");
 }
 
-void check_format(const hdf5::InputFile& file) {
-  const std::string expected(layout::format);
-  const std::optional<hdf5::Attribute> format = file.attribute("", layout::format_attribute);
-  const auto* const found = format ? std::get_if<std::string>(&*format) : nullptr;
-  if (found == nullptr || !found->starts_with(expected.substr(0, expected.rfind(' ')))) {
-    throw DataError(
-        file.path(), "",
-        "expected a results file (format \"" + expected + "\"), found another HDF5 file");
-  }
-  if (*found == expected) return;
-  throw DataError(file.path(), layout::format_attribute,
-                  "expected \"" + expected + "\", got \"" + *found +
-                      "\" of another version of Headscope; run again to make a new one");
-}
-
 Results read_opened(const std::string& path) {
   const hdf5::InputFile file(path);
-  check_format(file);
+  check_format(file, layout::results, layout::results_format);
   Results results;
   for (const std::string& name : file.attribute_names("")) {
     if (name == layout::format_attribute || name == layout::groups_attribute) continue;
@@ -239,7 +225,8 @@ Results read_results(const std::string& path) {
 }
 
 bool is_results_file(const std::string& path) try {
-  check_format(hdf5::InputFile(path, hdf5::Digest::ignored));
+  check_format(hdf5::InputFile(path, hdf5::Digest::ignored), layout::results,
+               layout::results_format);
   return true;
 } catch (const Error&) {
   return false;

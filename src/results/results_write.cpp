@@ -7,6 +7,7 @@
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
+#include "results/file_format.hpp"
 #include "results/results_claims.hpp"
 #include "results/results_layout.hpp"
 
@@ -164,7 +165,8 @@ void write_results(const Results& results, const std::string& path) {
   for (const auto& [name, value] : results.attributes) {
     file.set_attribute("", name, stored(value));
   }
-  file.set_attribute("", layout::format_attribute, std::string(layout::format));
+  file.set_attribute("", layout::format_attribute,
+                     format_name(layout::results, layout::results_format));
   file.set_attribute("", layout::groups_attribute, names);
   file.publish();
 }

@@ -8,11 +8,15 @@
 #include "files/file_version.hpp"
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
+#include "results/file_format.hpp"
+#include "results/results_layout.hpp"
 
 namespace headscope {
 namespace {
 
-const std::string format = "headscope statistics 3";
+// The format of a statistics file.
+const std::string kind = "statistics";
+constexpr int format = 3;
 const std::string texts_dataset = "texts", parts_group = "parts";
 // In the group of a part. The last three hold a group for each name and there a dataset for each
 // document, named by its number.
@@ -48,11 +52,7 @@ void write_texts(const std::map<std::string, std::string>& texts, hdf5::OutputFi
 }
 
 std::map<std::string, std::string> read_texts(const hdf5::InputFile& file) {
-  if (file.attribute("", "format") != hdf5::Attribute(format)) {
-    throw DataError(
-        file.path(), "",
-        "expected a statistics file (format \"" + format + "\"), found another HDF5 file");
-  }
+  check_format(file, kind, format);
   std::string json;
   for (const std::int64_t byte : file.read_integers(texts_dataset)) json += static_cast<char>(byte);
   try {
@@ -227,7 +227,7 @@ class StatisticsStorage {
 void save_statistics(const std::map<std::string, std::string>& texts,
                      const std::map<std::string, Statistics>& parts, const std::string& path) {
   hdf5::OutputFile file(path);
-  file.set_attribute("", "format", format);
+  file.set_attribute("", layout::format_attribute, format_name(kind, format));
   write_texts(texts, file);
   file.create_group(parts_group);
   for (const auto& [name, part] : parts) {

@@ -139,10 +139,12 @@ void check_identity(const PassLabel& expected, const PassLabel& got, const std::
     const auto found = identity.find(name);
     return found == identity.end() ? "none" : found->second;
   };
-  for (const auto& entry : names) {
-    const std::string& name = entry.first;
+  const auto check = [&](const std::string& name) {
     check_same(path, name, value(got.identity, name), expected, value(expected.identity, name));
-  }
+  };
+  // These explain other differences.
+  for (const char* const name : {"version", "model SHA-256", "corpus SHA-256"}) check(name);
+  for (const auto& entry : names) check(entry.first);
 }
 
 void check_arithmetic(const PassLabel& expected, const PassLabel& got, const std::string& path) {
@@ -164,6 +166,14 @@ std::vector<std::string> find_pass_files(const std::string& output, std::optiona
 
 PassFolder::PassFolder(const std::string& output, PassLabel label)
     : folder_((fs::path(output) / "shards").string()), label_(std::move(label)) {}
+
+std::string PassFolder::pattern() const {
+  const std::set<fs::path> extensions{".h5", ".saved"};
+  const std::string of_shards = "-of-" + std::to_string(label_.n_shard) + ".";
+  return files_in(folder_, extensions).size() == files_in(folder_, extensions, of_shards).size()
+             ? ""
+             : "/*" + of_shards + "pass-*.h5";
+}
 
 std::string PassFolder::name_of_shard(int shard) const {
   return std::to_string(shard) + "-of-" + std::to_string(label_.n_shard);

@@ -547,7 +547,7 @@ TEST(CommandLine, ReportRedrawsWithoutTheModel) {
   EXPECT_THAT(test::read_file(figure + ".svg"), HasSubstr("</svg>"));
 }
 
-TEST(CommandLine, ReportOfAnOlderResultsFileAsksForANewRun) {
+TEST(CommandLine, ReportOfAnotherVersionsResultsSaysWhatToDo) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("results.h5");
   {
@@ -558,7 +558,15 @@ TEST(CommandLine, ReportOfAnOlderResultsFileAsksForANewRun) {
   expect_refused({"report", path}, 1,
                  path +
                      ":format: expected \"headscope results 3\", got \"headscope results 1\" of "
-                     "another version of Headscope; run again to make a new one");
+                     "an earlier version of Headscope; run again to make a new one");
+  for (const char* const later : {"headscope results 4", "headscope results 10"}) {
+    hdf5::OutputFile file(path);
+    file.set_attribute("", "format", std::string(later));
+    file.publish();
+    expect_refused({"report", path}, 1,
+                   path + ":format: expected \"headscope results 3\", got \"" + later +
+                       "\" of a later version of Headscope, which reads it");
+  }
 }
 
 TEST(CommandLine, OutputsOfAnEarlierRunGoAndOtherFilesStay) {

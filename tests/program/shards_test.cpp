@@ -548,6 +548,29 @@ TEST(ShardOption, NeedsAnAnalysisOfText) {
   EXPECT_FALSE(fs::exists(folder.file("out")));
 }
 
+TEST(ShardsFromTheCommandLine, OfSeveralDivisionsInOneFolderAreMergedAsTheLastShardSays) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  const auto run = [&](const std::string& shard) {
+    Words arguments = shard_arguments(output, {"--shard", shard, "--analyses", "correlation"});
+    arguments.insert(arguments.begin(), "run");
+    std::erase(arguments, "--quiet");
+    return test::run_headscope(arguments).err;
+  };
+  run("1/3");
+  for (const char* const shard : {"1/2", "2/2"}) {
+    const std::string command = "headscope merge " + output + "/shards/*-of-2.pass-*.h5";
+    EXPECT_THAT(run(shard), HasSubstr("when all are: " + command + " --output DIR\n"));
+  }
+  EXPECT_THAT(test::run_headscope({"inspect", output}).out, HasSubstr("/shards/*-of-2.pass-*.h5"));
+  const std::string shards = output + "/shards/";
+  EXPECT_EQ(test::run_headscope_without_gnuplot({"merge", shards + "1-of-2.pass-1.h5",
+                                                 shards + "2-of-2.pass-1.h5", "--output",
+                                                 folder.file("merged")})
+                .exit_status,
+            0);
+}
+
 TEST(ShardsFromTheCommandLine, StopOrWaitForOneAnotherAndMerge) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out");

@@ -184,8 +184,8 @@ TEST(Results, AFileOfAnotherLayoutIsToBeMadeAgain) {
   }
   EXPECT_EQ(message_of([&] { read_results(path); }),
             path +
-                ":format: expected \"headscope results 3\", got \"headscope results 1\" of another "
-                "version of Headscope; run again to make a new one");
+                ":format: expected \"headscope results 3\", got \"headscope results 1\" of an "
+                "earlier version of Headscope; run again to make a new one");
 }
 
 TEST(Results, NamesWhatIsMissingInAFile) {

@@ -138,13 +138,21 @@ TEST(StatisticsFile, RefusesTextsOfOtherLengthsAndRecordsOfNoDocument) {
   }
 }
 
-TEST(StatisticsFile, RefusesAResultsFile) {
+TEST(StatisticsFile, RefusesAResultsFileAndOtherFormats) {
   const test::TemporaryDirectory folder;
   write_results({}, folder.file("r.h5"));
   EXPECT_EQ(test::message_of<DataError>([&] { load_statistics(folder.file("r.h5")); }),
             folder.file("r.h5") +
                 ": expected a statistics file (format \"headscope statistics "
                 "3\"), found another HDF5 file");
+  hdf5::OutputFile earlier(folder.file("s.h5"));
+  earlier.set_attribute("", "format", std::string("headscope statistics 2"));
+  earlier.publish();
+  EXPECT_EQ(
+      test::message_of<DataError>([&] { load_statistics(folder.file("s.h5")); }),
+      folder.file("s.h5") +
+          ":format: expected \"headscope statistics 3\", got \"headscope statistics 2\" of an "
+          "earlier version of Headscope; run again to make a new one");
 }
 
 }  // namespace
