@@ -20,9 +20,9 @@ void check_format(const hdf5::InputFile& file, const std::string& kind, int expe
           ? parse_whole_number(std::string_view(*found).substr(beginning.size()))
           : std::nullopt;
   if (!number) {
-    throw DataError(file.path(), "",
-                    "expected a " + kind + " file (format \"" + name +
-                        "\"), found another HDF5 file");
+    throw DataError(
+        file.path(), "",
+        "expected a " + kind + " file (format \"" + name + "\"), found another HDF5 file");
   }
   if (*found == name) return;
   throw DataError(file.path(), layout::format_attribute,
