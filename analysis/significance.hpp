@@ -26,7 +26,7 @@ inline double effect_p(double n_pair, double sum, double sum_of_squares, double 
 /// Whether the interval of an increase lies above 0 by more than float32 rounds.
 /// @param before  what increases, e.g. the loss of the unchanged model, in the same units.
 inline bool is_measurable(const Estimate& increase, double before) {
-  return increase.low > rounding_of(before);
+  return increase.is_above(rounding_of(before));
 }
 
 }  // namespace headscope

@@ -23,7 +23,7 @@ void add_margins(const Task& task, const PairBatch& batch, const std::vector<dou
 }
 
 bool TaskMeans::can_do() const {
-  return accuracy.has_interval() && accuracy.low > 0.5 && margin.low > 0;
+  return accuracy.is_above(0.5) && margin.is_above(0);
 }
 
 std::vector<Estimate> means_of_pairs(const Array& n_pair, const Array& sums,

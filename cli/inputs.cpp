@@ -59,7 +59,8 @@ std::string default_data_path(const std::string& name) {
   }
   throw DataError(
       name, "",
-      "expected the default data below one of: " + joined(places, ", ", text_of) + "; found none");
+      "expected the default data below one of: " + joined(places, ", ", text_of) +
+          "; found none. HEADSCOPE_DATA names its folder; --model and --corpus name other files");
 }
 
 ModelConfig config_of_run(ModelConfig config, Index context) {

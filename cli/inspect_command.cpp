@@ -68,6 +68,38 @@ void print_results(const Results& results, const std::string& path) {
   }
 }
 
+struct CorpusCounts {
+  std::uint64_t n_token = 0, longest = 0;  // tokens of the longest document
+  std::uint64_t n_word = 0, n_arc = 0, n_mention = 0;
+  std::set<std::string> relations;
+};
+
+CorpusCounts counts_of(const Corpus& corpus) {
+  CorpusCounts counts;
+  for (std::uint64_t document = 0; document < corpus.n_document(); ++document) {
+    std::uint64_t of_document = 0;
+    for (std::uint64_t index = 0; index < corpus.n_piece(document); ++index) {
+      const Piece piece = corpus.piece(document, index);
+      of_document += piece.tokens.size();
+      counts.n_word += piece.words.size();
+      counts.n_mention += piece.mentions.size();
+      for (const Word& word : piece.words) {
+        if (!word.head) continue;
+        ++counts.n_arc;
+        counts.relations.insert(word.relation);
+      }
+    }
+    counts.n_token += of_document;
+    counts.longest = std::max(counts.longest, of_document);
+  }
+  return counts;
+}
+
+void print_tokens(const CorpusCounts& counts) {
+  print_line("tokens", counts.n_token);
+  print_line("longest document", count_text(counts.longest, "token"));
+}
+
 void print_description(const std::string& path, Index n_head, bool with_arrays) {
   const FileDescription file = describe_file(path, {n_head});
   print_heading(file.path, std::string(file_kind_text(file.kind)) + ", " + size_text(file.n_byte));
@@ -76,6 +108,11 @@ void print_description(const std::string& path, Index n_head, bool with_arrays) 
   }
   for (const auto& [name, value] : file.attributes) print_line(name, value);
   if (file.model) print_model(*file.model, file.path);
+  if (file.kind == FileKind::token_corpus) {
+    const Corpus corpus({file.path}, nullptr, {.prepend_bos = false});
+    print_line("documents", corpus.n_document());
+    print_tokens(counts_of(corpus));
+  }
   if (file.kind == FileKind::config) return;
   print_paragraph(count_text(file.arrays.size(), "array") +
                   (with_arrays ? "" : "; --arrays lists them"));
@@ -104,24 +141,7 @@ void print_corpus(const std::string& path, const TextOptions& reading,
   Progress progress(false);
   progress.phase("reading " + one_line(path));
   const Corpus corpus({path}, &tokenizer, options);
-  std::uint64_t n_token = 0, longest = 0, n_word = 0, n_arc = 0, n_mention = 0;
-  std::set<std::string> relations;
-  for (std::uint64_t document = 0; document < corpus.n_document(); ++document) {
-    std::uint64_t of_document = 0;
-    for (std::uint64_t index = 0; index < corpus.n_piece(document); ++index) {
-      const Piece piece = corpus.piece(document, index);
-      of_document += piece.tokens.size();
-      n_word += piece.words.size();
-      n_mention += piece.mentions.size();
-      for (const Word& word : piece.words) {
-        if (!word.head) continue;
-        ++n_arc;
-        relations.insert(word.relation);
-      }
-    }
-    n_token += of_document;
-    longest = std::max(longest, of_document);
-  }
+  const CorpusCounts counts = counts_of(corpus);
   progress.clear();
   print_heading(path, "corpus");
   for (const std::string& note : corpus_notes(corpus)) print_paragraph(one_line(note));
@@ -129,12 +149,11 @@ void print_corpus(const std::string& path, const TextOptions& reading,
   print_line("documents", corpus.n_document());
   print_line("pieces", std::to_string(corpus.n_piece()) + ", of at most " +
                            std::to_string(options.max_tokens) + " tokens");
-  print_line("tokens", n_token);
-  print_line("longest document", std::to_string(longest) + " tokens");
-  print_line("annotated words", n_word);
-  print_line("dependency arcs",
-             std::to_string(n_arc) + " of " + std::to_string(relations.size()) + " relations");
-  print_line("mentions of entities", n_mention);
+  print_tokens(counts);
+  print_line("annotated words", counts.n_word);
+  print_line("dependency arcs", std::to_string(counts.n_arc) + " of " +
+                                    std::to_string(counts.relations.size()) + " relations");
+  print_line("mentions of entities", counts.n_mention);
 }
 
 /// What is done of a run, and the command that continues it.

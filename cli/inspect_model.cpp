@@ -1,17 +1,17 @@
 #include "inspect_model.hpp"
 
 #include <algorithm>
-#include <filesystem>
+#include <memory>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
 #include "headscope/run_memory.hpp"
-#include "headscope/tokenizer.hpp"
 #include "inputs.hpp"
 #include "inspect_lines.hpp"
 #include "memory_limits.hpp"
+#include "model/tensor_source.hpp"
 #include "registry.hpp"
 #include "run/engine_record.hpp"
 #include "usage_error.hpp"
@@ -19,24 +19,25 @@
 namespace headscope {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct TokenizerPlace {
   bool is_readable = false;
   std::string text;
 };
 
 /// @param path  of the model file.
-TokenizerPlace tokenizer_place(const ModelDescription& model, const std::string& path) {
-  if (model.has_tokenizer) return {true, "in the file"};
-  try {
-    if (find_tokenizer_files(fs::path(path).parent_path().string())) {
-      return {true, "in the file's folder"};
-    }
-    return {false, "none with the file"};
-  } catch (const DataError& error) {
-    return {false, std::string("not one that is read: ") + error.what()};
-  }
+TokenizerPlace tokenizer_place(const ModelDescription& description, const std::string& path) try {
+  const std::unique_ptr<TensorSource> source = open_tensor_source(path, hdf5::Digest::ignored);
+  Model model;  // without weights
+  model.path = path;
+  model.config = description.config;
+  model.tokenizer_vocab = source->tokenizer_text("vocab");
+  model.tokenizer_merges = source->tokenizer_text("merges");
+  model.tokenizer_added_tokens = source->tokenizer_text("added_tokens");
+  model.tokenizer_settings = source->tokenizer_text("settings");
+  if (!open_tokenizer({}, model)) return {false, "none with the file"};
+  return {true, description.has_tokenizer ? "in the file" : "in the file's folder"};
+} catch (const DataError& error) {
+  return {false, std::string("not one that is read: ") + error.what()};
 }
 
 std::string rotary_text(const ModelConfig& config) {

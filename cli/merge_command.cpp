@@ -22,8 +22,13 @@ class MergeCommand : public Command {
   void run(const std::string& command_line) override try {
     const ShardTable shards(shards_, run_.files.mixed);
     run_.restore(shards.label().options, shards.first_path());
+    const bool had_default_model = !run_.table.at("model").given;
     for (const Option& option : options_.options()) {
       if (option.given && !option.positional) run_.table.at(option.name).set(option.words);
+    }
+    if (had_default_model && !run_.model.empty()) {
+      if (run_.corpus.empty()) run_.table.at("corpus").set({default_data_path("stories.conllu")});
+      if (run_.tasks.empty()) run_.table.at("tasks").set({default_data_path("tasks.jsonl")});
     }
     run_.command_line = command_line;
     check_output_folder(run_.output.folder);

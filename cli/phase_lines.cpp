@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <system_error>
 
+#include "base/number_text.hpp"
+
 namespace headscope {
 
 std::string duration_text(double seconds) {
@@ -12,6 +14,14 @@ std::string duration_text(double seconds) {
   if (rounded < 3600)
     return std::to_string(rounded / 60) + " min " + std::to_string(rounded % 60) + " s";
   return std::to_string(rounded / 3600) + " h " + std::to_string(rounded % 3600 / 60) + " min";
+}
+
+std::string rate_text(std::uint64_t n_token, double seconds) {
+  if (n_token == 0 || !(seconds > 0)) return "";
+  const double rate = static_cast<double>(n_token) / seconds,
+               unit = std::pow(10, std::floor(std::log10(rate)) - 1);
+  const std::string number = number_text(std::round(rate / unit) * unit, 2);
+  return number + (number == "1" ? " token/s" : " tokens/s");
 }
 
 PhaseLines::PhaseLines(std::chrono::milliseconds interval) : interval_(interval) {

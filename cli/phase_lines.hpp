@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -10,6 +11,10 @@ namespace headscope {
 
 /// The time in whole seconds, minutes or hours: `41 s`, `2 min 5 s`, `1 h 12 min`.
 std::string duration_text(double seconds);
+
+/// Tokens per second in two significant digits: `3700 tokens/s`, `0.4 tokens/s`, `1 token/s`. Empty
+/// where no token or no time has passed.
+std::string rate_text(std::uint64_t n_token, double seconds);
 
 /// Lines on stderr that say what goes on and how long it has lasted: the first after `interval`,
 /// the next after twice as long, and so on. For where no terminal shows one line that changes.

@@ -1,7 +1,6 @@
 #include "progress.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 
 #include "terminal.hpp"
@@ -74,6 +73,8 @@ void Progress::begin_pass(const std::string& name, const std::string& item, std:
   has_items_ = true;
   n_item_ = n_item;
   n_item_done_ = n_before;
+  n_token_in_pass_ = 0;
+  seconds_in_pass_ = 0;
   advanced_ = Clock::now();
   if (style_ == Style::terminal) print();
   if (phase_lines_) phase_lines_->begin(line());
@@ -81,11 +82,13 @@ void Progress::begin_pass(const std::string& name, const std::string& item, std:
 
 void Progress::advance(bool ends_item, double cost, std::uint64_t n_token) {
   const Clock::time_point now = Clock::now();
-  seconds_in_passes_ += Seconds(now - advanced_).count();
+  const double seconds = Seconds(now - advanced_).count();
+  seconds_in_pass_ += seconds;
+  seconds_in_passes_ += seconds;
   advanced_ = now;
   if (ends_item) ++n_item_done_;
   cost_done_ += cost;
-  tokens_ += n_token;
+  n_token_in_pass_ += n_token;
   const Seconds interval(style_ == Style::terminal ? 0.2 : 10);
   if (style_ != Style::quiet && now - printed_ >= interval) print();
   if (phase_lines_) phase_lines_->begin(line());
@@ -132,10 +135,8 @@ std::string Progress::line() const {
     time = ": " + std::to_string(static_cast<int>(100 * rest->share_done)) + " %, " +
            duration_text(rest->seconds) + " left";
   }
-  if (has_items_ && seconds_in_passes_ > 0) {
-    const double per_second = static_cast<double>(tokens_) / seconds_in_passes_;
-    speed = ", " + std::to_string(std::llround(per_second)) + " tokens/s";
-  }
+  if (has_items_) speed = rate_text(n_token_in_pass_, seconds_in_pass_);
+  if (!speed.empty()) speed = ", " + speed;
   if (style_ == Style::lines) return text + place + time + speed;
   // A line as wide as the terminal would wrap. What does not fit is left out.
   const std::size_t most = Terminal::error().columns() - 1;

@@ -75,8 +75,8 @@ class Progress : public RunMonitor {
   bool has_items_ = false;
   std::uint64_t n_item_ = 0, n_item_done_ = 0;
   double cost_ = 0, cost_before_ = 0, cost_done_ = 0, seconds_after_ = 0;
-  double seconds_in_passes_ = 0;
-  std::uint64_t tokens_ = 0;
+  double seconds_in_passes_ = 0, seconds_in_pass_ = 0;
+  std::uint64_t n_token_in_pass_ = 0;
   Clock::time_point start_ = Clock::now(), advanced_ = start_, printed_ = start_;
   bool printed_any_ = false;
 };

@@ -1,5 +1,7 @@
 #include "run_setup.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <iostream>
 #include <iterator>
@@ -24,6 +26,14 @@
 
 namespace headscope {
 namespace {
+
+/// Lets freed matrices go back to the system: in the heap they leave gaps that no estimate counts.
+void return_freed_matrices() {
+#ifdef M_MMAP_THRESHOLD  // glibc
+  constexpr int least_matrix_bytes = 1 << 20;
+  mallopt(M_MMAP_THRESHOLD, least_matrix_bytes);
+#endif
+}
 
 RunOptions& with_threads_set(RunOptions& options) {
   blas::set_thread_count(static_cast<int>(options.threads));
@@ -105,7 +115,25 @@ std::string less_memory_text(const RunShape& run,
   }
   constexpr std::uint64_t many_tasks = 100;
   if (run.n_task > many_tasks) fewer.push_back("fewer than " + grouped(run.n_task) + " tasks");
+  constexpr std::uint64_t many_draws = 100'000;
+  for (const auto& [n_draw, what] : {std::pair{run.settings.n_bootstrap, "resamples (--bootstrap)"},
+                                     {run.settings.n_null, "draws (--nulls)"}}) {
+    if (n_draw > many_draws) fewer.push_back("fewer than " + grouped(n_draw) + " " + what);
+  }
   return fewer.empty() ? "" : "; " + joined(fewer, " or ") + " take less";
+}
+
+/// Tokens of the largest task, those that the sides of a pair share counted once.
+std::uint64_t most_pair_tokens(const std::vector<Task>& tasks) {
+  std::uint64_t most = 0;
+  for (const Task& task : tasks) {
+    std::uint64_t n_token = 0;
+    for (const TaskPair& pair : task.pairs) {
+      n_token += pair.good.size() + pair.bad.size() - pair.n_shared;
+    }
+    most = std::max(most, n_token);
+  }
+  return most;
 }
 
 /// Checks --memory (without it, the machine's memory) and the limit of the address space against
@@ -195,6 +223,7 @@ RunSetup::RunSetup(RunOptions& options)
       context_(context_of(options_, model_.config)),
       engines_(engines_for(options_, model_)),
       analyses_(choose_analyses(options_, !corpus_paths_.empty(), !task_paths_.empty(), model_)) {
+  return_freed_matrices();
   model_.config = config_of_run(model_.config, context_);
   bool needs_corpus = false, needs_tasks = false;
   for (const RegisteredAnalysis* analysis : analyses_) {
@@ -230,7 +259,8 @@ RunSetup::RunSetup(RunOptions& options)
                    .n_document = corpus_ ? corpus_->n_document() : 0,
                    .n_thread = blas::thread_count(),
                    .n_task = tasks_ ? tasks_->tasks().size() : 0,
-                   .n_relation = corpus_ ? corpus_->n_relation() : 0},
+                   .n_relation = corpus_ ? corpus_->n_relation() : 0,
+                   .n_pair_token = tasks_ ? most_pair_tokens(tasks_->tasks()) : 0},
                   weight_bytes(model_), analyses_);
 }
 
@@ -241,7 +271,8 @@ std::vector<std::string> RunSetup::notes() const {
     notes.push_back(count_text(static_cast<std::uint64_t>(threads.count), "thread") + ": " +
                     threads.reason);
   }
-  if (options_.settings.precision != "float32" && engines_) {
+  if (options_.settings.precision != "float32" && engines_ &&
+      !is_idle(options_.table.at("precision"), analyses_)) {
     notes.push_back("--precision " + options_.settings.precision + ": " +
                     precision_note(*engines_));
   }
@@ -327,7 +358,7 @@ RunInput RunSetup::input() const {
     }
   }
   for (const Option& option : options_.table.options()) {
-    if (option.scope != OptionScope::numbers) continue;
+    if (option.scope != OptionScope::numbers || is_idle(option, analyses_)) continue;
     std::string& identity = input.identity["--" + option.name] = identity_of(option);
     if (option.is_path() && option.given) input.attributes[sha256_attribute(option)] = identity;
   }

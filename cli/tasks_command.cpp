@@ -27,7 +27,9 @@ class TasksCommand : public Command {
  public:
   TasksCommand() {
     add_positional(options_, template_, "template", "TEMPLATE", "a template");
-    options_(selection_.n_pair, {"pairs", "N", "number of different pairs"}).least = 1;
+    Option& pairs = options_(selection_.n_pair, {"pairs", "N", "number of different pairs"});
+    pairs.least = 1;
+    pairs.most = 1'000'000;
     options_(
         tokenizer_,
         {"tokenizer", "PATH",

@@ -7,6 +7,9 @@
 
 namespace headscope {
 
+/// Whether the option is about some analyses alone, of which none is among these.
+bool is_idle(const Option& option, const std::vector<const RegisteredAnalysis*>& analyses);
+
 /// `does not use --paths-exact: the analysis paths does not run`: a line for each option that was
 /// given and that nothing of the run uses. None of options that were restored.
 std::vector<std::string> unused_option_notes(const RunOptions& options,

@@ -340,7 +340,10 @@ std::uint64_t memory(const RunShape& run) {
   return 3 * d * d * sizeof(double) + 2 * d * circuit_tokens_at_once * sizeof(double) +
          induction_bytes(run.config) + run.config.n_layer * d * d * sizeof(float) +
          static_cast<std::uint64_t>(run.n_thread) * 9 * d * d * sizeof(double) +
-         2 * composition_kinds.size() * n_head_total * n_head_total * sizeof(double);
+         2 * composition_kinds.size() * n_head_total * n_head_total * sizeof(double) +
+         // Random scores, with a copy of one kind's, and resampled layers.
+         (1 + composition_kinds.size()) * run.settings.n_null * sizeof(double) +
+         run.config.n_layer * run.settings.n_bootstrap * sizeof(double);
 }
 
 }  // namespace

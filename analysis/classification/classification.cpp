@@ -180,8 +180,10 @@ class Classification : public CorpusAnalysis {
 };
 
 std::uint64_t classification_bytes(const RunShape& run) {
-  return CountingPass::bytes(run.config) + ScoringPass::bytes(run, head_type_list().size()) +
-         Explanation::bytes(run) + classification_results_bytes(run) + induction_bytes(run.config);
+  const std::size_t n_type = head_type_list().size();
+  return CountingPass::bytes(run.config) + ScoringPass::bytes(run, n_type) +
+         Explanation::bytes(run) + classification_results_bytes(run, n_type) +
+         induction_bytes(run.config);
 }
 
 }  // namespace

@@ -320,10 +320,15 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
   return group;
 }
 
-std::uint64_t classification_results_bytes(const RunShape& run) {
-  // Accuracies on each relation in both directions; a share and its weight by word class.
-  const std::uint64_t values = 2 * run.n_relation + 2 * n_word_class;
-  return values * run.n_head_total() * run.settings.n_bootstrap * sizeof(double);
+std::uint64_t classification_results_bytes(const RunShape& run, std::size_t n_type) {
+  // Accuracies on relations in both directions, coreference and induction; a margin by type, and
+  // what one type compares; a share and its weight by word class.
+  constexpr std::uint64_t n_compared = 4;
+  const std::uint64_t n_test = 2 * run.n_relation,
+                      by_head = n_test + 2 + n_type + n_compared + 2 * n_word_class,
+                      // Baselines of relations, arcs of one; weights of all, even and odd blocks.
+      by_resample = by_head * run.n_head_total() + n_test + 2 * n_relation_rule + 3 * n_block;
+  return by_resample * (1 + run.settings.n_bootstrap) * sizeof(double);
 }
 
 ControlValues control_types(const HeadTypeList& types, const Statistics& statistics,

@@ -22,7 +22,8 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
                                     const PermutedScores& permuted = {});
 
 /// Bytes of the resampled values that classification_results computes with.
-std::uint64_t classification_results_bytes(const RunShape& run);
+/// @param n_type  types of heads.
+std::uint64_t classification_results_bytes(const RunShape& run, std::size_t n_type);
 
 /// Of a control model: `heads`, the number of heads by type, NaN where the documents cannot test
 /// for the type, and `scores`, type x head, the type's score. Parameters as of

@@ -1,6 +1,10 @@
 #include "classification/variables.hpp"
 
+#include <ranges>
+
+#include "base/text.hpp"
 #include "classification/tests/relations.hpp"
+#include "classification/types/registry.hpp"
 #include "induction.hpp"
 
 namespace headscope {
@@ -15,6 +19,9 @@ const VariableTable& classification_variables() {
   static const std::string carrier =
       "by which a head is called syntactic: the relation in relation_passed with the largest gain "
       "over the best rule on even-numbered documents";
+  static const std::string without_place = joined(
+      head_type_list() | std::views::filter([](const HeadType& type) { return !type.place; }), ", ",
+      &HeadType::name);
   static const VariableTable variables{
       {"offset_share", "offset layer head", "1",
        "Share of queries whose largest attention weight, sink excluded, is on the key at this "
@@ -232,9 +239,10 @@ const VariableTable& classification_variables() {
        "the nearest antecedent; the last copy (duplicate); the token after the last copy "
        "(induction); the rarest token by the corpus; position 0 (sink). Queries for which the type "
        "names no place get the head's mean attention over such queries: its share to position 0, "
-       "the rest by distance. No value for types that name no place (semantic, long_range, "
-       "copying, suppressing), for a place that no query of these documents has, and where the "
-       "interval of L_mean - L does not lie above 0 by more than float32 rounds L",
+       "the rest by distance. No value for types that name no place (" +
+           without_place +
+           "), for a place that no query of these documents has, and where the interval of L_mean "
+           "- L does not lie above 0 by more than float32 rounds L",
        headscope_definition, sample},
       {"explained_control", "head_type layer head", "1",
        "explained with a wrong place, where possible of a type that the head does not have, at the "

@@ -78,7 +78,8 @@ Figure mean_cosine(const Results& results, const ResultsGroup& group) {
       .title = "How alike the heads of a layer are",
       .caption =
           "Mean absolute cosine of different heads' outputs per layer, in head space (z) and "
-          "residual space (z W_O), with 95 % intervals over documents; beside an untrained model "
+          "residual space (z W_O), with 95 % intervals over documents where there are any; beside "
+          "an untrained model "
           "of the same shape where one was run.",
       .source = headscope_definition,
       .content = Chart{

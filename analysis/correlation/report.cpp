@@ -80,8 +80,8 @@ std::string change_text(const std::vector<Estimate>& of_layer) {
     return numbers_where(of_layer.size(),
                          [&](std::size_t layer) { return passes(of_layer[layer]); });
   };
-  const auto more = layers_where([](const Estimate& change) { return change.low > 0; });
-  const auto less = layers_where([](const Estimate& change) { return change.high < 0; });
+  const auto more = layers_where([](const Estimate& change) { return change.is_above(0); });
+  const auto less = layers_where([](const Estimate& change) { return change.is_below(0); });
   std::vector<std::string> parts;
   if (!more.empty()) parts.push_back("more alike in " + layer_list(more));
   if (!less.empty()) parts.push_back("less alike in " + layer_list(less));

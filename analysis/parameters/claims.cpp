@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "base/number_text.hpp"
 #include "parameters/block_energy.hpp"
@@ -6,6 +7,7 @@
 #include "parameters/parameters.hpp"
 #include "parameters/splitting.hpp"
 #include "report_text.hpp"
+#include "significance.hpp"
 
 namespace headscope {
 namespace {
@@ -115,13 +117,20 @@ std::string permutation_text(const ResultsGroup& group, const ModelConfig& confi
   const std::vector<double> z = values_of_several_blocks(group, "block_energy_z", config),
                             p = values_of_several_blocks(group, "block_energy_p", config);
   if (z.empty() || p.empty()) return "";
-  const auto above = std::ranges::count_if(p, [](double value) { return value < 0.05; });
-  return " Against " + std::to_string(n_null) + " permutations of the input rows, " +
-         std::to_string(above) + " of " + std::to_string(p.size()) +
+  const std::string against =
+                        " Against " + std::to_string(n_null) + " permutations of the input rows, ",
+                    largest = "the largest z is " + decimals(*std::ranges::max_element(z), 1);
+  // p is a whole number over n_null + 1.
+  const auto n_possible = static_cast<double>(n_null + 1);
+  const double n_significant = std::ceil(significant_q * n_possible) - 1;
+  if (n_significant < 1) {
+    return against + largest + "; so few permutations give no p < 0.05 (at least 20 can).";
+  }
+  const auto above = std::ranges::count_if(p, [](double value) { return value < significant_q; });
+  return against + std::to_string(above) + " of " + std::to_string(p.size()) +
          " matrices lie above chance at p < 0.05 (" +
-         decimals(0.05 * static_cast<double>(p.size()), 1) +
-         " expected by chance); the largest z is " + decimals(*std::ranges::max_element(z), 1) +
-         ".";
+         decimals(n_significant / n_possible * static_cast<double>(p.size()), 1) +
+         " expected by chance); " + largest + ".";
 }
 
 Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& settings,

@@ -253,9 +253,10 @@ Description description(const Results& results) {
 }
 
 std::uint64_t memory(const RunShape& run) {
-  // Per thread, a copy of a projection, and its sums of squares by block and column.
+  // Per thread, a copy of a projection, its sums of squares by block and column, and its nulls.
   const std::uint64_t n_weight = run.config.d_model * run.config.d_z();
-  return static_cast<std::uint64_t>(run.n_thread) * n_weight * (sizeof(float) + sizeof(double));
+  return static_cast<std::uint64_t>(run.n_thread) *
+         (n_weight * (sizeof(float) + sizeof(double)) + run.settings.n_null * sizeof(double));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ class CircuitSize {
   /// Margin with all edges minus margin with none, nats per pair; interval over pairs.
   const Estimate& edge_margin() const { return edge_margin_; }
   /// Whether the margin depends on the edges: the interval of edge_margin lies above 0.
-  bool is_known() const { return edge_margin_.low > 0; }
+  bool is_known() const { return edge_margin_.is_above(0); }
   /// Number of edges, interpolated between those tried and rounded up; NaN unless is_known(). Its
   /// interval: percentiles over resampled pairs with the same order of edges, widened to hold the
   /// number where they do not.

@@ -101,8 +101,10 @@ std::uint64_t memory(const RunShape& run) {
   // Of the tasks, and of the task of repeated tokens.
   const Index longest =
       std::max(config.n_ctx, std::min(config.longest_sequence(), 1 + 2 * longest_repeated_half));
-  const std::uint64_t n_column = most_batch_columns(longest), n_edge = graph.n_edge(),
-                      n_edge_left = graph.edges_left().size(),
+  const std::uint64_t repeated_tokens = options.n_repeated * 2 * (1 + longest_repeated_half),
+                      n_column = std::min<std::uint64_t>(
+                          most_batch_columns(longest), std::max(run.n_pair_token, repeated_tokens)),
+                      n_edge = graph.n_edge(), n_edge_left = graph.edges_left().size(),
                       n_task = run.n_task + (options.n_repeated > 0 ? 1 : 0),
                       n_exact = std::min<std::uint64_t>(options.n_exact, n_edge_left),
                       n_place = options.ablation != "position_mean"

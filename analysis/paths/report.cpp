@@ -23,11 +23,11 @@ std::string circuit_text(const ResultsGroup& group, std::size_t task) {
          (fewest.value > sparse_share * n_all_edges(group) ? ", not sparse)" : ")");
 }
 
-/// `88 %`, `88 % (interval 80 % to 96 %)` where there is one.
+/// `88 % (interval 80 % to 96 %)`, `88 % (too few pairs for an interval)`.
 std::string share_text(const Estimate& share) {
   return percent(share.value) + (share.has_interval() ? " (interval " + percent(share.low) +
                                                             " to " + percent(share.high) + ")"
-                                                      : "");
+                                                      : " (too few pairs for an interval)");
 }
 
 /// `55 edges keep 92 % (interval 85 % to 97 %)`
@@ -49,8 +49,8 @@ std::string circuit_sentence(const ResultsGroup& group, std::size_t task) {
   }
   if (std::isnan(group.values("circuit_edges_90")(task))) {
     return "the margin (" + margin_text(margin) +
-           (of_edges.high < 0 ? ") is lower with the edges than without them"
-                              : ") is not shown to depend on the edges") +
+           (of_edges.is_below(0) ? ") is lower with the edges than without them"
+                                 : ") is not shown to depend on the edges") +
            ": all edges together add " + margin_text(of_edges);
   }
   return circuit_text(group, task) + " of " + number_text(n_all_edges(group), 0) +

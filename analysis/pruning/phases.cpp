@@ -16,10 +16,11 @@ double n_predicted_of_all(const DocumentRows& rows, const PhaseWeights& weights)
 
 /// First-order and exact increases of one head over documents, weighted by their predicted tokens.
 struct Regression {
-  double n_predicted = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
+  double n_document = 0, n_predicted = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
 
   /// @param x, y  first-order and exact increase, nats summed over the document's tokens.
   void add(double weight, double tokens, double x_summed, double y_summed) {
+    n_document += weight;
     n_predicted += weight * tokens;
     x += weight * x_summed;
     y += weight * y_summed;
@@ -31,8 +32,11 @@ struct Regression {
   double variation_x() const { return above_rounding(xx - x * mean_x(), xx); }
   double variation_y() const { return above_rounding(yy - y * y / n_predicted, yy); }
   double covariation() const { return xy - y * mean_x(); }
-  /// 0 if the documents do not differ in x.
-  double slope() const { return variation_x() > 0 ? covariation() / variation_x() : 0; }
+  /// 1 for few documents, through which some line always passes; 0 if they do not differ in x.
+  double slope() const {
+    if (n_document < least_regressed) return 1;
+    return variation_x() > 0 ? covariation() / variation_x() : 0;
+  }
   /// NaN if the documents do not differ in x or in y.
   double r2() const {
     if (variation_x() == 0 || variation_y() == 0) return arma::datum::nan;

@@ -23,13 +23,16 @@ double baseline_loss(const DocumentRows& rows, const PhaseWeights& weights);
 /// Mean loss of ablated documents with each ablation minus their baseline, nats per predicted
 /// token: n_ablation_row x layer x head.
 Array exact_increases(const DocumentRows& rows, const BootstrapCounts& weights);
+inline constexpr double least_regressed = 10;
+
 /// Mean loss with each ablation minus the baseline, nats per predicted token: n_ablation_row x
 /// layer x head. Where heads were ablated on a part of the documents,
 ///
 ///   mean of y there + slope of y on x there * (mean of x everywhere - mean of x there),
 ///
-/// y being a document's increase and x the one that the gradient predicts. Source: Cochran 1977,
-/// Sampling Techniques, section 12.6.
+/// y being a document's increase and x the one that the gradient predicts. With fewer than
+/// least_regressed documents ablated, 1 stands for the slope. Source: Cochran 1977, Sampling
+/// Techniques, section 12.6.
 Array loss_increases(const DocumentRows& rows, const PhaseWeights& weights);
 
 /// Squared correlation over ablated documents, weighted by their predicted tokens, of the

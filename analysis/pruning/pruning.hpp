@@ -20,7 +20,8 @@ struct PruningOptions {
            {"ablate-documents", "N",
             "number of the --prune-documents on which heads are ablated exactly. If fewer, a "
             "gradient predicts the loss increase on all of them, and regression combines "
-            "prediction and exact increase; the intervals include the error of both",
+            "prediction and exact increase; the intervals include the error of both. With fewer "
+            "than 10 the mean difference corrects the prediction, without regression or intervals",
             "all"});
     option(n_donor, {"resample-donors", "N",
                      "number of other documents whose z takes the place of a head's in resampling; "

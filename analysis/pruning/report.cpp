@@ -5,6 +5,7 @@
 #include "base/number_text.hpp"
 #include "headscope/head_types.hpp"
 #include "pruning/costliest.hpp"
+#include "pruning/phases.hpp"
 #include "pruning/results.hpp"
 #include "report_text.hpp"
 
@@ -60,7 +61,11 @@ std::string phases_line(const ResultsGroup& group) {
   if (n_ablated == n_first_order) return "";
   std::string text = "Heads were ablated on " + number_text(n_ablated, 0) +
                      " documents. The gradient predicted the loss increase on " +
-                     number_text(n_first_order, 0) + " documents, and regression combined both";
+                     number_text(n_first_order, 0) + " documents, and ";
+  if (n_ablated < least_regressed) {
+    return text + "the mean difference on the ablated documents corrected the prediction.";
+  }
+  text += "regression combined both";
   const std::vector<double> r2 = finite_values(group.values("first_order_r2").values);
   if (r2.empty()) return text + ".";
   const double median = arma::median(arma::vec(r2));

@@ -58,7 +58,7 @@ std::vector<std::string> measurable_families(const ResultsGroup& group, std::siz
   std::vector<std::pair<double, std::string>> found;
   for (std::size_t family = 0; family < names.size(); ++family) {
     const Estimate found_gain = gain.estimate(family * n_head_total + head);
-    if (!(found_gain.low > least_family_gain)) continue;
+    if (!found_gain.is_above(least_family_gain)) continue;
     if (names[family] == "lexical" && divergence < least_lexical_divergence(d_model)) continue;
     found.emplace_back(found_gain.value, family_words(group, names[family]));
   }

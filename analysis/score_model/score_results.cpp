@@ -94,7 +94,7 @@ std::vector<double> families_attended_by(const std::vector<Estimate>& gains,
   for (std::size_t family = 0; family < families.size(); ++family) {
     for (std::size_t head = 0; head < n_head_total; ++head) {
       const Estimate& gain = gains[family * n_head_total + head];
-      if (!(gain.low > least_family_gain) || gain.value <= most[head]) continue;
+      if (!gain.is_above(least_family_gain) || gain.value <= most[head]) continue;
       if (families[family] == FeatureFamily::lexical &&
           beyond_uniform[head] < least_lexical_divergence(d_model)) {
         continue;
@@ -130,13 +130,12 @@ bool attends_by_several_families(const ResultsGroup& group, std::size_t head_ind
   const Array& attends_by = group.values("attends_by");
   if (attends_by.values[head_index] != 0) return false;
   const auto full = group.dimension("step").index_of("full");
-  const double explained = group.variable("deviance_explained_beyond_sink")
-                               .estimate(full * attends_by.size() + head_index)
-                               .low;
-  if (!(explained > least_family_gain)) return false;
+  const Estimate explained = group.variable("deviance_explained_beyond_sink")
+                                 .estimate(full * attends_by.size() + head_index);
+  if (!explained.is_above(least_family_gain)) return false;
   const Variable& gain = group.variable("family_gain");
   for (std::size_t i = head_index; i < gain.values.size(); i += attends_by.size()) {
-    if (!(gain.estimate(i).high < explained / 2)) return false;
+    if (!gain.estimate(i).is_below(explained.low / 2)) return false;
   }
   return true;
 }

@@ -88,6 +88,7 @@ constexpr std::array<ScoreInfo, n_baseline> baselines{{
      "dependency_alignment of a head that attends evenly to all earlier words", "1",
      "Vig & Belinkov 2019"},
 }};
+static_assert(scores.back().name && baselines.back().name, "every enumerator has a line");
 
 /// n_block x (1 + resamples): 1, and how often each resample draws the block.
 arma::mat weights_of(const Bootstrap& bootstrap) {
@@ -190,12 +191,12 @@ std::vector<Estimate> WeightedSums::estimates(
     }
     return rows;
   };
-  const arma::mat by_weighting = values(*this);
+  const Index n_column = std::min<Index>(n_weighting(), 1 + n_kept_resample);
+  const arma::mat by_weighting =
+      values(WeightedSums(statistics_, bootstrap_, weights(Half::all).head_cols(n_column)));
   Replicates replicates;
   replicates.observed = columns(by_weighting, 0, 1).front();
-  replicates.resampled = [&] {
-    return columns(by_weighting, 1, std::min<Index>(by_weighting.n_cols, 1 + n_kept_resample));
-  };
+  replicates.resampled = [&] { return columns(by_weighting, 1, n_column); };
   if (const Index n_part = bootstrap_.n_left_out(); n_part > 0) {
     arma::mat weights(n_block, n_part);
     for (Index i = 0; i < n_part; ++i) {

@@ -174,7 +174,7 @@ std::vector<Series> repair_series(const Results& results, std::size_t task) {
     if (std::isnan(direct.values[i])) continue;
     const std::size_t place = task * n_head_total + i;
     const bool is_repaired =
-        direct_variable.estimate(place).low > 0 && repair_variable.estimate(place).low > 0;
+        direct_variable.estimate(place).is_above(0) && repair_variable.estimate(place).is_above(0);
     Series& series = is_repaired ? repaired : other_heads;
     series.add(direct.values[i], totals[i]);
     series.point_labels.push_back(names[i]);

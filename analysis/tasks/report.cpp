@@ -42,7 +42,7 @@ std::vector<Index> heads_with_repair(const ResultsGroup& group, std::size_t task
   const Index n_head = repair.shape[1], n_head_total = repair.size();
   std::vector<Index> heads = numbers_where<Index>(n_head_total - n_head, [&](Index unit) {
     const std::size_t place = task * n_head_total + unit;
-    return direct.estimate(place).low > 0 && repaired.estimate(place).low > 0;
+    return direct.estimate(place).is_above(0) && repaired.estimate(place).is_above(0);
   });
   std::ranges::stable_sort(heads, std::greater(), [&](Index unit) { return repair.values[unit]; });
   return heads;

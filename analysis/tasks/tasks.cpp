@@ -75,7 +75,8 @@ class Tasks : public TaskPassAnalysis<TasksInput> {
 std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;
   const std::uint64_t n_head_total = run.n_head_total(),
-                      n_column = most_batch_columns(config.n_ctx);
+                      n_column = std::min<std::uint64_t>(most_batch_columns(config.n_ctx),
+                                                         run.n_pair_token);
   // Sums of all tasks, those of one batch and the resamples of one result.
   const std::uint64_t effects = n_task_ablation * n_head_total,
                       n_repaired = std::min<std::uint64_t>(most_repaired, n_head_total),

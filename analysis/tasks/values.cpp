@@ -24,7 +24,7 @@ void add_repair(const Statistics& statistics, const TaskSums& names, const Model
   values.self_repair = means_of_pairs(n_pair, repair, settings);
   if (!values.means.can_do()) return;
   for (Index unit = 0; unit < (config.n_layer - 1) * config.n_head; ++unit) {
-    if (values.direct_effect[unit].low > 0 && values.self_repair[unit].low > 0) {
+    if (values.direct_effect[unit].is_above(0) && values.self_repair[unit].is_above(0)) {
       values.repaired.push_back(unit);
     }
   }

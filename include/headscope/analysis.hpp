@@ -2,6 +2,7 @@
 
 #include <any>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -237,6 +238,8 @@ struct RunShape {
   int n_thread = 1;
   std::uint64_t n_task = 0;
   std::uint64_t n_relation = n_universal_relation;  ///< of the corpus
+  /// Of the pairs of the largest task, what the sides share counted once; the default is no bound.
+  std::uint64_t n_pair_token = std::numeric_limits<std::uint64_t>::max();
 
   std::uint64_t n_head_total() const { return config.n_layer * config.n_head; }
 };

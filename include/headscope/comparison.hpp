@@ -54,6 +54,8 @@ struct Comparison {
 ///   a label), NaN for heads that either model has lost;
 /// - `GROUP_VARIABLE_changed`: whether the difference's interval excludes 0, or, if it has none,
 ///   the intervals of both runs lie apart; 0 for heads that either model has lost;
+/// - `GROUP_VARIABLE_changed_q` (scores): two-sided p-value of the difference, adjusted over all
+///   heads and scores of the run (benjamini_hochberg);
 /// - `GROUP_VARIABLE_rank_correlation` (the same numbers): Spearman's with the first run over the
 ///   heads that have a value in both;
 /// - `type_transition`: heads by primary type in the first run and in this run.

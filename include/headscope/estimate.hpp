@@ -28,6 +28,10 @@ struct Estimate {
   std::vector<float> influences = {};
 
   bool has_interval() const { return !std::isnan(low) && !std::isnan(high); }
+  /// Whether the interval lies on one side of a threshold. An interval without width shows nothing:
+  /// units that do not differ, such as copies of one document, tell nothing of others.
+  bool is_above(double threshold) const { return low > threshold && low < high; }
+  bool is_below(double threshold) const { return high < threshold && low < high; }
 };
 
 /// `value` with the central 95 % of `samples` (linear interpolation between order statistics; NaN
@@ -145,7 +149,7 @@ class Bootstrap {
 /// studentised as Bootstrap's, from differences of influences; if few parts decide a difference
 /// (t above 10), the bootstrap_estimate (headscope/resampling.hpp) of their resampled means. Where
 /// both estimates have resamples instead, the central 95 % of the differences. None where one has
-/// influences and the other has not, or not of as many parts.
+/// influences and the other has not, or not of as many parts, and none without width (with_width).
 /// @param estimates  as many as `first`.
 std::vector<Estimate> paired_differences(const std::vector<Estimate>& estimates,
                                          const std::vector<Estimate>& first);

@@ -29,7 +29,7 @@ struct PassLabel {
   int shard = 1, n_shard = 1;
   int pass = 1, n_pass = 1;
   std::uint64_t n_done = 0;  ///< pieces of the shard's documents done so far
-  std::string place;         ///< `n_done` for people: `document 5 of 8`
+  std::string place;         ///< `n_done` for people: `after document 5 of 8`
   std::string options;       ///< the run's, in JSON
 };
 
@@ -123,7 +123,7 @@ class PassFolder {
   PassFile read_saved(int pass);
 
   /// Saves an unfinished pass after `n_done` pieces.
-  /// @param place  `document 5 of 8`, for people.
+  /// @param place  `after document 5 of 8`, for people.
   void save(int pass, std::uint64_t n_done, const StatisticsByName& statistics,
             const std::string& place = "") const;
   /// Saves a finished pass.

@@ -85,7 +85,7 @@ struct NearestHeads {
   std::size_t most = 5;    ///< heads in a list
   bool smallest = false;   ///< list the smallest values, else the largest absolute values
   bool by_column = false;  ///< the panel's head is on the last axis, else on the one before
-  std::string chance;      ///< a variable by label, the value expected by chance; may be empty
+  std::string chance{};    ///< a variable by label, the value expected by chance; may be empty
   bool alike = false;      ///< near means alike: the panel offers the nearest for comparison
 };
 
@@ -110,9 +110,9 @@ struct BestRows {
 
 /// A number that sums up a model, for comparisons of models of any shape.
 struct Measure {
-  std::string name;       ///< in a comparison: `loss`
-  std::string variable;   ///< of no dimension or one
-  std::string dimension;  ///< the dimension's name in a comparison; empty: as in the group
+  std::string name;         ///< in a comparison: `loss`
+  std::string variable;     ///< of no dimension or one
+  std::string dimension{};  ///< the dimension's name in a comparison; empty: as in the group
 };
 
 /// Why a head is of a type: variables by type and head (`rule` and `sentence`: by type), numbers or

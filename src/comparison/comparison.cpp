@@ -8,8 +8,9 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
-#include "comparison/comparison_findings.hpp"
+#include "comparison/comparison_group.hpp"
 #include "comparison/head_comparison.hpp"
+#include "comparison/pairing.hpp"
 #include "comparison/stacked_variable.hpp"
 #include "headscope/error.hpp"
 #include "headscope/provenance.hpp"
@@ -177,7 +178,7 @@ void note_settings(const ComparedRun& run, const ComparedRun& first,
 
 void check_origins(const std::vector<ComparedRun>& runs, std::vector<std::string>& notes) {
   const ComparedRun& first = runs.front();
-  for (const ComparedRun& run : runs) {
+  for (const ComparedRun& run : runs | std::views::drop(1)) {
     const auto differs = [&](const char* attribute) {
       return run.results.text(attribute) != first.results.text(attribute);
     };
@@ -222,6 +223,8 @@ void check_origins(const std::vector<ComparedRun>& runs, std::vector<std::string
     if (differs("version") || differs("git_commit")) {
       notes.push_back(run.label + " was run with another version of Headscope than " + first.label);
     }
+    const std::string pairing = pairing_note(first, run);
+    if (!pairing.empty()) notes.push_back(pairing);
   }
 }
 
@@ -279,7 +282,9 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
   const std::size_t n_before = group.variables.size();
   add_measures(runs, presentations, group);
   check_origins(runs, comparison.notes);
-  if (have_one_shape(runs, comparison.notes)) add_head_variables(runs, comparison);
+  if (have_one_shape(runs, comparison.notes)) {
+    add_head_variables(runs, auxiliary_variables(presentations), comparison);
+  }
   if (group.variables.size() == n_before) {
     throw Error("compare: expected runs with something in common, got none: " +
                 joined(runs, "; ", [](const ComparedRun& run) {

@@ -5,7 +5,7 @@
 
 #include "base/label_text.hpp"
 #include "base/text.hpp"
-#include "comparison/comparison_findings.hpp"
+#include "comparison/comparison_group.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
 #include "headscope/types.hpp"
@@ -187,8 +187,9 @@ void add_correlations_and_changes(const ResultsGroup& group,
       {.value_title = "share of heads", .low = 0, .high = 1}, "How many heads changed?",
       "Share of heads, without removed ones, that differ from the first run, " + first +
           ": the 95 % interval of the difference excludes 0; where it has none, the 95 % "
-          "intervals of both runs lie apart. For the variables of the head panel and the "
-          "heads that have intervals in both runs; empty where no head has.",
+          "intervals of both runs lie apart. Chance alone gives up to 0.05 on average. For the "
+          "variables of the head panel and the heads that have intervals in both runs; empty "
+          "where no head has.",
       figures);
 }
 

@@ -1,17 +1,12 @@
-#include "comparison/comparison_findings.hpp"
-
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <sstream>
+#include <set>
 
-#include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
-#include "comparison/head_comparison.hpp"
-#include "headscope/error.hpp"
-#include "report/head_variables.hpp"
-#include "results/slices.hpp"
+#include "comparison/change_tests.hpp"
+#include "comparison/comparison_group.hpp"
+#include "headscope/comparison.hpp"
 
 namespace headscope {
 namespace {
@@ -112,42 +107,41 @@ std::string measures_line(const ResultsGroup& group, const std::vector<Measure>&
   return joined(sentences, " ");
 }
 
-std::string underscored(std::string name) {
-  std::ranges::replace(name, '/', '_');
-  return name;
-}
-
-/// Whether findings name the variable: a score of the runs' models, not of an untrained one.
-/// @param auxiliary  names of variables that are no scores.
-bool is_score(const Variable& variable, const std::set<std::string>& auxiliary) {
-  return !auxiliary.contains(variable.name) &&
-         !variable.name.starts_with(underscored(control_prefix));
+/// `37 of 192 values differ beyond their intervals, where chance alone gives up to one of twenty on
+/// average.`
+std::string beyond_intervals(std::size_t n_changed, std::size_t n_tested) {
+  return std::to_string(n_changed) + " of " + count_text(n_tested, "value") +
+         (n_changed == 1 ? " differs beyond its interval" : " differ beyond their intervals") +
+         ", where chance alone gives up to one of twenty on average.";
 }
 
 /// `classification sink (12 of 32 heads in pruned)`, those with the largest share first.
 /// @param auxiliary  as is_score.
 std::string changed_line(const ResultsGroup& group, const std::set<std::string>& auxiliary) {
+  constexpr double largest_q = 0.05;
+  const std::string beyond_chance = " (q < 0.05 over all heads and scores)";
   std::vector<Ranked> found;
-  std::size_t n_looked_at = 0;
+  std::size_t n_slice = 0, n_tested = 0, n_changed = 0;
   const ComparedHeads compared(group);
   const std::vector<std::string>& runs = group.labels("run");
-  std::vector<bool> has_intervals(runs.size());
+  std::vector<bool> has_tests(runs.size());
   for (const Variable& variable : group.variables) {
     const Variable* const changed = with_suffix(group, variable, "_changed");
-    if (changed == nullptr || !is_score(variable, auxiliary)) continue;
+    const Variable* const q = with_suffix(group, variable, "_changed_q");
+    if (changed == nullptr || q == nullptr || !is_score(variable, auxiliary)) continue;
     for (const ComparedSlice& slice : compared_slices(group, variable)) {
-      ++n_looked_at;
+      ++n_slice;
       for (std::size_t run = 1; run < runs.size(); ++run) {
         std::size_t n = 0, n_head = 0;
         for (std::size_t head_index = 0; head_index < slice.at[run].size(); ++head_index) {
           if (!compared.has(run, head_index)) continue;
           ++n_head;
           const std::size_t at = slice.at[run][head_index];
-          if (changed->values.values[at] == 1) ++n;
-          if (variable.estimate(slice.at[0][head_index]).has_interval() &&
-              variable.estimate(at).has_interval()) {
-            has_intervals[run] = true;
-          }
+          if (std::isnan(q->values.values[at])) continue;
+          has_tests[run] = true;
+          ++n_tested;
+          if (changed->values.values[at] == 1) ++n_changed;
+          if (q->values.values[at] < largest_q) ++n;
         }
         if (n == 0) continue;
         found.push_back({static_cast<double>(n) / static_cast<double>(n_head),
@@ -156,18 +150,19 @@ std::string changed_line(const ResultsGroup& group, const std::set<std::string>&
       }
     }
   }
-  if (n_looked_at == 0) return "";
+  if (n_slice == 0) return "";
   std::vector<std::string> sentences;
   std::ranges::stable_sort(found, std::greater<>(), &Ranked::value);
   if (!found.empty()) {
-    sentences.push_back("Scores in which the most heads differ from " + runs[0] +
-                        " beyond their intervals: " +
-                        joined(found | std::views::take(most_named), "; ", &Ranked::text) + ".");
-  } else if (std::ranges::count(has_intervals, true) > 0) {
-    sentences.push_back("No head differs from " + runs[0] + " beyond its interval.");
+    sentences.push_back("Scores in which the most heads differ from " + runs[0] + beyond_chance +
+                        ": " + joined(found | std::views::take(most_named), "; ", &Ranked::text) +
+                        ". In all, " + beyond_intervals(n_changed, n_tested));
+  } else if (n_tested > 0) {
+    sentences.push_back("No head differs from " + runs[0] + " beyond chance" + beyond_chance +
+                        "; " + beyond_intervals(n_changed, n_tested));
   }
   for (std::size_t run = 1; run < runs.size(); ++run) {
-    if (!has_intervals[run]) {
+    if (!has_tests[run]) {
       sentences.push_back(without_intervals("score of a head", runs[run], runs[0]));
     }
   }
@@ -285,92 +280,11 @@ OverviewTable overview(const ResultsGroup& group, const std::vector<Measure>& me
 
 }  // namespace
 
-std::string in_words(std::string name, const std::string& label) {
-  static const std::map<std::string, std::string> words{{"qk", "query-key"},
-                                                        {"ov", "value-output"},
-                                                        {"js", "Jensen-Shannon"},
-                                                        {"cka", "CKA"},
-                                                        {"rank90", "rank for 90 %"}};
-  std::istringstream parts(spaced(std::move(name)));
-  std::string text;
-  for (std::string part; parts >> part;) {
-    const auto found = words.find(part);
-    text += (text.empty() ? "" : " ") + (found == words.end() ? part : found->second);
-  }
-  return label.empty() ? text : text + ", " + spaced(label);
-}
-
-std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Variable& variable) {
-  const bool by_run = !variable.dimensions.empty() && variable.dimensions.front() == "run";
-  if (variable.type == Variable::Type::text || !by_run || variable.values.size() == 0) {
-    throw Error("results " + group.name + " variable " + variable.name +
-                ": expected numbers by run, got another");
-  }
-  const std::size_t n_run = variable.values.shape[0];
-  std::vector<ComparedSlice> compared;
-  for (const Slice& slice : slices(group, variable, {"run", "layer", "head"})) {
-    ComparedSlice& joined_slice = compared.emplace_back(ComparedSlice{slice.label, {}});
-    const auto n_head = static_cast<std::ptrdiff_t>(slice.at.size() / n_run);
-    for (auto run = slice.at.begin(); run != slice.at.end(); run += n_head) {
-      joined_slice.at.emplace_back(run, run + n_head);
-    }
-  }
-  return compared;
-}
-
-const Variable* with_suffix(const ResultsGroup& group, const Variable& variable,
-                            const std::string& suffix) {
-  const Variable* const found = group.find(variable.name + suffix);
-  const bool is_alike = found != nullptr && found->type != Variable::Type::text &&
-                        found->dimensions == variable.dimensions;
-  return is_alike ? found : nullptr;
-}
-
-std::string difference_suffix(const std::string& measure, const std::set<std::string>& measures) {
-  return measures.contains(measure + "_difference") ? "_difference_from_first" : "_difference";
-}
-
-const Variable* type_transition_of(const ResultsGroup& group) {
-  const Variable* const found = group.find("type_transition");
-  const bool is_one =
-      found != nullptr && found->type != Variable::Type::text &&
-      found->dimensions == std::vector<std::string>{"run", "type_from", "type_to"} &&
-      group.dimension("type_from").text == group.dimension("type_to").text;
-  return is_one ? found : nullptr;
-}
-
-std::string joined_name(const std::string& group, const std::string& variable) {
-  return underscored(group + "_" + variable);
-}
-
-ComparedHeads::ComparedHeads(const ResultsGroup& comparison) {
-  const Variable* const found = comparison.find(head_removed_variable);
-  const bool is_flag_by_run_and_head =
-      found != nullptr && found->type == Variable::Type::flag &&
-      found->dimensions == std::vector<std::string>{"run", "layer", "head"};
-  if (is_flag_by_run_and_head) removed_ = found;
-}
-
-bool ComparedHeads::is_lost(std::size_t run, std::size_t head_index) const {
-  if (removed_ == nullptr) return false;
-  const std::size_t n_head_total = removed_->values.size() / removed_->values.shape[0];
-  return removed_->values.values[run * n_head_total + head_index] == 1;
-}
-
-std::string ordering_of(const ResultsGroup& comparison) {
-  const std::vector<std::string>& name = comparison.texts("ordering_name");
-  if (name.empty()) throw Error("results comparison: expected a text in ordering_name, got none");
-  return name.front();
-}
-
 Presentation comparison_presentation(const std::vector<Presentation>& presentations) {
   Presentation comparison{.group = comparison_group,
-                          .summaries = {{removed_text_variable, "", "", ""}}};
+                          .summaries = {{removed_text_variable, "", "", ""}},
+                          .auxiliary = auxiliary_variables(presentations)};
   for (const Presentation& presentation : presentations) {
-    for (const std::string& variable : presentation.auxiliary) {
-      const std::string name = joined_name(presentation.group, variable);
-      comparison.auxiliary.insert({name, name + "_difference"});
-    }
     for (const Measure& measure : presentation.measures) {
       comparison.measures.push_back({measure.name, measure.name, ""});
     }
@@ -378,6 +292,7 @@ Presentation comparison_presentation(const std::vector<Presentation>& presentati
       section.prefix = joined_name(presentation.group, "");
       for (std::string& variable : section.variables) {
         variable = joined_name(presentation.group, variable);
+        comparison.auxiliary.insert(variable + "_changed_q");
       }
       comparison.scores.push_back(std::move(section));
     }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "comparison/comparison_findings.hpp"
+#include "comparison/change_tests.hpp"
+#include "comparison/comparison_group.hpp"
+#include "comparison/pairing.hpp"
 #include "comparison/stacked_variable.hpp"
 #include "headscope/head_types.hpp"
 #include "headscope/statistics.hpp"
@@ -77,25 +79,6 @@ Variable without_removed(const RemovedHeads& removed, const ResultsGroup& group,
 }
 
 /// @param removed  from either model.
-void add_changed(const Variable& variable, const Variable& difference, const RemovedHeads& removed,
-                 ResultsGroup& group) {
-  const std::size_t n_value = variable.values.size() / variable.values.shape[0];
-  Array changed(variable.values.shape);
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    changed.values[i] =
-        is_changed(variable.estimate(i % n_value), variable.estimate(i), difference.estimate(i));
-  }
-  set_removed(removed, group, variable, 0, changed);
-  group.add(
-      Declaration::flag(variable.name + "_changed", variable.dimensions, {"no", "yes"},
-                        "Whether the interval of the difference excludes 0; where it has none, "
-                        "whether the 95 % intervals of both runs lie apart; no where an interval "
-                        "is missing or either run's model has lost the head. Of: " +
-                            variable.long_name),
-      std::move(changed));
-}
-
-/// @param removed  from either model.
 void add_rank_correlation(const Variable& variable, const RemovedHeads& removed,
                           ResultsGroup& group) {
   std::vector<std::string> dimensions = variable.dimensions;
@@ -156,15 +139,6 @@ void add_type_transition(const Variable& primary, ResultsGroup& group) {
             std::move(heads));
 }
 
-/// Whether both groups count as many documents and pairs: an option may take a part of them.
-bool has_equal_samples(const ResultsGroup& first, const ResultsGroup& later) {
-  return std::ranges::all_of(first.variables, [&](const Variable& count) {
-    if (!counts_sample(count)) return true;
-    const Variable* const found = later.find(count.name);
-    return found != nullptr && found->values.values == count.values.values;
-  });
-}
-
 /// Adds which heads are removed, if any is.
 void add_removed(const RemovedHeads& removed, ResultsGroup& group) {
   const std::vector<std::string>& runs = group.labels("run");
@@ -190,10 +164,6 @@ void add_removed(const RemovedHeads& removed, ResultsGroup& group) {
 
 }  // namespace
 
-bool counts_sample(const Variable& variable) {
-  return variable.name.starts_with("n_document") || variable.name.starts_with("n_pair");
-}
-
 bool is_by_head(const Variable& variable) {
   const auto has_axis = [&](const char* name) {
     return std::ranges::count(variable.dimensions, name) == 1;
@@ -202,51 +172,15 @@ bool is_by_head(const Variable& variable) {
          has_axis("head");
 }
 
-std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs,
-                              const std::vector<RunVariable>& by_run) {
-  std::vector<bool> paired(runs.size(), false);
-  if (!by_run.front().variable->interval) return paired;
-  const std::string& resampling = by_run.front().variable->interval->resampling;
-  std::vector<std::string> alike{"version", "git_commit", "seed"};
-  if (resampling.starts_with("documents")) {
-    alike.insert(alike.end(), {"corpus_sha256", "n_document"});
-  } else if (resampling.starts_with("pairs")) {
-    alike.insert(alike.end(), {"tasks_sha256"});
-  } else {
-    return paired;
-  }
-  const auto& first = runs.front().results.attributes;
-  for (std::size_t run = 0; run < runs.size(); ++run) {
-    if (by_run[run].variable == nullptr) continue;
-    const auto& attributes = runs[run].results.attributes;
-    const auto& interval = by_run[run].variable->interval;
-    paired[run] = interval && interval->resampling == resampling &&
-                  has_equal_samples(*by_run.front().group, *by_run[run].group) &&
-                  std::ranges::all_of(alike, [&](const std::string& name) {
-                    const auto a = first.find(name), b = attributes.find(name);
-                    return a != first.end() && b != attributes.end() && a->second == b->second;
-                  });
-  }
-  return paired;
-}
-
-bool is_changed(const Estimate& first, const Estimate& later, const Estimate& difference) {
-  // An interval without width, as of a count that no resample changes, shows nothing.
-  const auto has_width = [](const Estimate& estimate) { return estimate.high > estimate.low; };
-  if (difference.has_interval()) {
-    return has_width(difference) && (difference.low > 0 || difference.high < 0);
-  }
-  return (has_width(first) || has_width(later)) &&
-         (later.low > first.high || later.high < first.low);
-}
-
-void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& comparison) {
+void add_head_variables(const std::vector<ComparedRun>& runs,
+                        const std::set<std::string>& auxiliary, Comparison& comparison) {
   ResultsGroup& group = comparison.group;
   const HeadShape shape = head_shape(runs.front().results).value();
   RemovedHeads removed;
   for (const ComparedRun& run : runs) removed.push_back(removed_heads(run.results, shape));
   const RemovedHeads from_either = removed_from_either(removed);
   const std::size_t n_before = group.variables.size();
+  std::vector<Variable> tests;
   for (const ResultsGroup& first : runs.front().results.groups) {
     for (const Variable& variable : first.variables) {
       if (!is_by_head(variable)) continue;
@@ -263,15 +197,23 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
         if (is_primary && !group.has("type_transition")) add_type_transition(all->variable, group);
         continue;
       }
-      group.add(without_removed(removed, group, all->variable));
+      const Variable shown = without_removed(removed, group, all->variable);
+      group.add(shown);
       if (are_names(all->variable)) continue;
       const Variable difference =
           without_removed(from_either, group, differences(*all, paired_runs(runs, *by_run)));
       group.add(difference);
-      if (all->variable.interval) add_changed(all->variable, difference, from_either, group);
+      if (shown.interval) {
+        group.add(changed_flags(shown, difference));
+        if (is_score(shown, auxiliary)) {
+          tests.push_back(change_tests(shown, difference, all->estimates));
+        }
+      }
       add_rank_correlation(all->variable, from_either, group);
     }
   }
+  adjust_tests(tests);
+  for (Variable& test : tests) group.add(std::move(test));
   if (group.variables.size() > n_before) add_removed(removed, group);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "comparison/comparison_findings.hpp"
+#include "comparison/comparison_group.hpp"
 
 namespace headscope {
 namespace {

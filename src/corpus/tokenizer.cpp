@@ -88,8 +88,9 @@ void check_tokenizer_fits(const Tokenizer& tokenizer, const Model& model) {
   const Index n_token = tokenizer.size(), d_vocab = model.config.d_vocab;
   if (d_vocab == 0 || (n_token <= d_vocab && n_token + greatest_padding >= d_vocab)) return;
   throw DataError(tokenizer.source(), "",
-                  "expected about " + std::to_string(d_vocab) + " tokens, as " + model.path +
-                      " has, got " + std::to_string(n_token));
+                  (n_token > d_vocab ? "expected at most " : "expected about ") +
+                      std::to_string(d_vocab) + " tokens, as " + model.path + " has, got " +
+                      std::to_string(n_token));
 }
 
 Tokenizer::Encoding Tokenizer::encode(std::string_view text, bool continues) const {

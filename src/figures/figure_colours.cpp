@@ -6,9 +6,10 @@
 namespace headscope {
 namespace {
 
-constexpr std::array<std::string_view, 14> distinct{
-    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442",
-    "#000000", "#882255", "#332288", "#6666ff", "#f4a6c0", "#5c3a21", "#aa4499"};
+constexpr std::array<std::string_view, 24> distinct{
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#000000",
+    "#882255", "#332288", "#6666ff", "#f4a6c0", "#5c3a21", "#aa4499", "#a5ffa5", "#69783c",
+    "#c3a54b", "#3c0f4b", "#00f0ff", "#96c387", "#9696ff", "#874b0f", "#002d1e", "#c3e178"};
 
 // Viridis at equal steps: lightness rises evenly.
 constexpr std::array<std::string_view, 9> sequential{"#440154", "#472d7b", "#3b528b",

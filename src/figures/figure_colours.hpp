@@ -10,7 +10,8 @@ namespace headscope {
 
 /// Colour of series `index`: Okabe & Ito's palette, distinguishable for colour-blind readers; from
 /// the ninth on, tones that differ from these and, for the first eleven, from one another under
-/// simulated colour blindness. `no_colour` is grey.
+/// simulated colour blindness; from the fifteenth on, lighter and darker tones that differ so from
+/// all before. After the 24th the colours repeat. `no_colour` is grey.
 std::string series_colour(std::size_t index);
 
 /// One colour per category; one called `none` is grey.

@@ -392,6 +392,7 @@ std::vector<Estimate> paired_differences(const std::vector<Estimate>& estimates,
       if (of_parts.empty()) of_parts = part_counts(n_part, n_resample, 0);
       differences.push_back(influence_difference(estimates[i], first[i], of_parts));
     }
+    differences.back() = with_width(std::move(differences.back()));
   }
   return differences;
 }

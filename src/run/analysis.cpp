@@ -10,7 +10,8 @@ void AnalysisSettings::declare(OptionTable& option,
                                const std::vector<RegisteredAnalysis>& analyses) {
   option(n_bootstrap, {"bootstrap", "N",
                        "number of resamples of the documents for each interval; fewer than 20 "
-                       "resamples or fewer than 20 documents give no intervals"});
+                       "resamples or fewer than 20 documents give no intervals, but for those of "
+                       "score_model and of the tests of labels, which resample nothing"});
   option(n_null,
          {"nulls", "N",
           "number of random draws for each null distribution of the weights-only analyses"});
@@ -20,7 +21,8 @@ void AnalysisSettings::declare(OptionTable& option,
       {"precision", "NAME",
        "precision of matrix products with weights: float32; or high or fast when a run takes too "
        "long. Loss increases of ablated heads then err by about 0.1 % of a typical increase "
-       "(high), or by 1 % in the median and 5 % at most (fast)"})
+       "(high), or by 1 % in the median (fast), and by 5 % and more for heads that cost many times "
+       "as much"})
       .choices = {"float32", "high", "fast"};
   std::vector<std::string> words = engine_options();
   words.insert(words.begin(), engine);

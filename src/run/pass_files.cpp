@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
+#include "files/hdf5_file.hpp"
 #include "files/pending_file.hpp"
 #include "headscope/output_lock.hpp"
 #include "results/statistics_file.hpp"
@@ -51,6 +53,27 @@ PassLabel label_of(const std::map<std::string, std::string>& texts, const std::s
     // As numbers that do not fit.
   }
   throw DataError(path, "", "expected the statistics of a run, got others");
+}
+
+/// Whether the file can be opened, but not as an HDF5 file with the bytes that were written.
+bool is_damaged(const std::string& path) try {
+  if (std::ifstream(path)) hdf5::InputFile{path};
+  return false;
+} catch (const DataError&) {
+  return true;
+}
+
+/// Returns `load(path)`. @throws DataError that, if a saved file is damaged, says what helps.
+template <typename Load>
+auto loaded(const std::string& path, const Load& load) try {
+  return load(path);
+} catch (const DataError&) {
+  const fs::path file(path);
+  if (file.extension() != ".saved" || !is_damaged(path)) throw;
+  const std::string name = file.stem().string();
+  throw DataError(path, "",
+                  "cannot be read: the file is damaged or cut short; remove it to repeat pass " +
+                      name.substr(name.rfind('-') + 1));
 }
 
 /// @throws DataError `b.h5: --seed is 0, but 3 in a.h5` if they differ.
@@ -111,13 +134,13 @@ void merge(StatisticsByName& sum, StatisticsByName part) {
 }
 
 PassLabel read_pass_label(const std::string& path, const PassLabel* expected) {
-  PassLabel label = label_of(load_statistics_texts(path), path);
+  PassLabel label = label_of(loaded(path, load_statistics_texts), path);
   if (expected != nullptr) check_run(*expected, label, path);
   return label;
 }
 
 PassFile read_pass_file(const std::string& path, const PassLabel& expected) {
-  StatisticsFile file = load_statistics(path);
+  StatisticsFile file = loaded(path, load_statistics);
   PassLabel label = label_of(file.texts, path);
   check_run(expected, label, path);
   if (label.shard != expected.shard || label.pass != expected.pass) {

@@ -236,13 +236,14 @@ void ShardRun::run_pass(const Pass& pass, ModelRun& model, const ModelRun& train
       if (ends_item) ++n_item_done;
       if (++n_done <= n_saved || n_item_done == items.size()) continue;
       if (!timer.is_due(ends_item) && !monitor.wants_stop()) continue;
-      const std::string place =
-          item_name + " " + std::to_string(n_item_done) + " of " + std::to_string(items.size());
+      const std::string place = (ends_item ? "after " : "within ") + item_name + " " +
+                                std::to_string(n_item_done + (ends_item ? 0 : 1)) + " of " +
+                                std::to_string(items.size());
       monitor.save(
           [&] {
             timer.save([&] { folder_.save(pass.number, n_done, model.statistics(), place); });
           },
-          "saved after " + place + ", pass " + std::to_string(pass.number));
+          "saved " + place + ", pass " + std::to_string(pass.number));
     }
   }
   model.end_pass();

@@ -52,6 +52,8 @@ std::vector<MemoryPart> run_memory(const RunShape& run, std::uint64_t weights,
   if (!of_text.empty()) {
     parts.push_back({"products", ComputeContext::bytes(run.config, run.n_token, run.n_thread,
                                                        run.settings.engines)});
+    // How often each contains each block of documents, for one result at a time.
+    parts.push_back({"resamples", n_document_block * run.settings.n_bootstrap * sizeof(double)});
   }
   if (!of_control.empty()) parts.push_back({"control weights", model_bytes(run.config)});
   if (of_weights.bytes > 0) parts.push_back(of_weights);

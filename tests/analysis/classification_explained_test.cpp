@@ -41,9 +41,14 @@ struct PlaceExample {
     words.references = {{3, {0, 2}, true, true, true}};
   }
 
-  PlaceKeys keys(const Place& place) const {
-    return place.keys({tokens, is_punctuation, copies, rarest, words});
+  PlaceSource source() const {
+    return {.tokens = tokens,
+            .is_punctuation = is_punctuation,
+            .copies = copies,
+            .rarest = rarest,
+            .words = words};
   }
+  PlaceKeys keys(const Place& place) const { return place.keys(source()); }
 };
 
 using Keys = std::vector<Index>;
@@ -92,7 +97,7 @@ TEST(InductionExamples, NeverSeekTheQuery) {
   PlaceExample of;
   of.tokens = {0, 5, 6, 5, 5, 7, 7};
   of.copies = earlier_copies(of.tokens);
-  const PlaceSource piece{of.tokens, of.is_punctuation, of.copies, of.rarest, of.words};
+  const PlaceSource piece = of.source();
   const TokenSimilarity similarity(of.tokens, Matrix(2, 10, arma::fill::ones), 0, 0, 0);
   const std::vector<ExampleCase> cases = induction_type().examples.cases({piece, similarity});
   ASSERT_EQ(cases.size(), 2u) << "the copy of the last token is right before it";
@@ -151,6 +156,27 @@ TEST(AddExplained, SaysWhyThereIsNoInterval) {
             "not measured: no interval to tell by (--bootstrap is below 20)");
   EXPECT_EQ(enough.values("explained_verdict").values[0], unexplained);
   EXPECT_THAT(explained_line(enough), testing::StartsWith("1 label names a place"));
+}
+
+/// The control of the only head of a model, which is of these types alone.
+std::string control_of(const HeadTypeList& types, const HeadType& type) {
+  ResultsGroup group;
+  group.add_dimension(Dimension::count("layer", 1));
+  group.add_dimension(Dimension::count("head", 1));
+  group.add_dimension(Dimension::count("head_type", types.size()));
+  group.add({"type", "head_type layer head", "1", "x"}, Array({types.size(), 1, 1}, 1));
+  group.add({"primary", "layer head", "1", "x"}, Array({1, 1}, 1));
+  return control_place(types, type, group, 0).text;
+}
+
+TEST(ControlPlace, IsNotTheLabelsPlaceWhicheverTypeIsNamedByIt) {
+  HeadType type;
+  type.name = "new_type";
+  type.place = of_all_heads(token_before(1));
+  EXPECT_EQ(control_of({type}, type), token_before(0).text);
+  type.place = of_all_heads(first_position());
+  EXPECT_EQ(control_of({type}, type), token_before(1).text);
+  EXPECT_EQ(control_of({type, positional_type(), current_token_type()}, type), last_copy().text);
 }
 
 TEST(FillPlace, SharesAttentionAmongTheKeysAndElseTakesTheMeanRow) {
@@ -218,15 +244,16 @@ class PlantedLabels : public testing::Test {
     }
     double clean = 0, mean_loss = 0;
     std::vector<double> replaced_loss(places.size(), 0);
-    const WordStructure no_words;
     const std::vector<std::optional<TokenId>> no_rarest(101);
-    const std::vector<unsigned char> no_punctuation;
     for (const TokenIds& tokens : documents_) {
       HeadAblation ablation(model_);
       LayerObserver* const observers[] = {&ablation, &values};
       forward.run(tokens, observers);
-      const std::vector<std::vector<Index>> copies = earlier_copies(tokens);
-      const PlaceSource source{tokens, no_punctuation, copies, no_rarest, no_words};
+      const PlaceSource source{.tokens = tokens,
+                               .is_punctuation = {},
+                               .copies = earlier_copies(tokens),
+                               .rarest = no_rarest,
+                               .words = {}};
       const PlaceKeys of_label = label.keys(source);
       std::vector<Matrix> z;
       for (const Place& place : places) {

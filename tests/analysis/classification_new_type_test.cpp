@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "classification/classification.hpp"
 #include "classification/results.hpp"
 #include "classification/types/registry.hpp"
+#include "figures/figure_colours.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/model.hpp"
 #include "report/report_heads.hpp"
+#include "score_model/features.hpp"
 #include "support/passes.hpp"
 #include "support/planted.hpp"
 #include "support/random_weights.hpp"
@@ -191,13 +194,51 @@ TEST_F(NewType, NamesItsFeaturesForTheScoreModel) {
   EXPECT_EQ(group().variable("type_features").text[toy() * n_head_total + 1], "");
 }
 
+TEST_F(NewType, AndTheOthersNameFeaturesThatTheScoreModelHas) {
+  ResultsGroup chosen = group();
+  for (Variable& variable : chosen.variables) {  // heads of no type have a choice too, the first
+    std::ranges::replace(variable.values.values, -1.0, 0.0);
+  }
+  CorpusTraits traits{
+      .has_text = true, .has_words = true, .has_dependencies = true, .has_coreference = true};
+  for (const std::string& relation : chosen.labels("relation")) {
+    for (const ArcDirection direction :
+         {ArcDirection::dependent_to_head, ArcDirection::head_to_dependent}) {
+      traits.relations.emplace_back(relation, direction);
+    }
+  }
+  const FeatureList features(traits, {});
+  HeadTypeList types = head_type_list();
+  types.push_back(toy_type());
+  for (const HeadType& type : types) {
+    if (!type.features) continue;
+    for (Index head_index = 0; head_index < chosen.values("primary").size(); ++head_index) {
+      for (const std::string& name : type.features(chosen, head_index)) {
+        EXPECT_NE(features.place_of(name), no_feature) << type.name << ' ' << name;
+      }
+    }
+  }
+}
+
 TEST(HeadTypeList, EveryTypeHasItsWordsAndSaysWhatItCannotTest) {
   for (const HeadType& type : head_type_list()) {
     EXPECT_NE(type.rule, "") << type.name;
     EXPECT_THAT(type.sentence, testing::MatchesRegex("(It|From|On) .*[.]")) << type.name;
     EXPECT_TRUE(type.scores && type.untested) << type.name;
     EXPECT_EQ(type.choices == nullptr, type.add_variables == nullptr) << type.name;
+    EXPECT_TRUE(type.choice_text || !type.choices) << type.name;
   }
+}
+
+TEST(HeadTypeList, NamesAndColoursDifferAlsoWithAnotherType) {
+  std::vector<std::string> names{"none", "another_type"};
+  for (const HeadType& type : head_type_list()) {
+    EXPECT_THAT(type.name, testing::MatchesRegex("[a-z_]+"));
+    names.push_back(type.name);
+  }
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+  const std::vector<std::string> colours = category_colours(names);
+  EXPECT_EQ(std::set<std::string>(colours.begin(), colours.end()).size(), names.size());
 }
 
 TEST(HeadFeatures, AreToldToTheOtherAnalysesOnceTypesAreKnown) {

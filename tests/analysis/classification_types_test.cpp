@@ -493,7 +493,7 @@ TEST_F(TypesTest, LongRangeIsAQuarterOfTheWayToTheFurthestWithItsIntervalAboveUn
     set(Baseline::distance_uniform, block, 500, 100);
     set(Baseline::distance_furthest, block, 900, 100);
     set(HeadScore::distance, block, 0, 599, 100);
-    set(HeadScore::distance, block, 1, 600, 100);
+    set(HeadScore::distance, block, 1, block == 0 ? 600 + 0x1p-20 : 600 - 0x1p-20, 100);
     for (const Index head_index : {0, 1})
       set(HeadScore::distance_even, block, head_index, 300, 100);
   }
@@ -514,7 +514,7 @@ TEST_F(TypesTest, LongRangeHeadsLookFurtherBackThanWithTheirAttentionSpreadEvenl
     set(Baseline::distance_uniform, block, 500, 100);
     set(Baseline::distance_furthest, block, 1000, 100);
     for (const Index head_index : {0, 1}) {
-      set(HeadScore::distance, block, head_index, 660, 100);
+      set(HeadScore::distance, block, head_index, block == 0 ? 660 + 0x1p-20 : 660 - 0x1p-20, 100);
       set(HeadScore::distance_even, block, head_index, head_index == 0 ? 660 - 1e-9 : 520, 100);
     }
   }
@@ -561,7 +561,7 @@ TEST_F(TypesTest, SharesBeyondASinkThatTakesAllMakeNoType) {
     sum("word_class_baseline.weight", of_class)(block, verb) = 100;
     for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
       set(HeadScore::delimiter, block, head_index, 80, 100);
-      set(HeadScore::distance, block, head_index, 800, 100);
+      set(HeadScore::distance, block, head_index, block == 0 ? 800 + 0x1p-20 : 800 - 0x1p-20, 100);
       set(HeadScore::distance_even, block, head_index, 500, 100);
       sum("word_class_share", shape)(block, verb, 0, head_index) = 60;
       sum("word_class_share.weight", shape)(block, verb, 0, head_index) = 100;

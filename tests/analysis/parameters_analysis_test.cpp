@@ -30,9 +30,8 @@ ModelConfig parameters_config(Index n_head = 4) {
       {.n_layer = 3, .n_head = n_head, .d_model = 16, .d_mlp = 64, .n_ctx = 20, .d_vocab = 11});
 }
 
-ResultsGroup parameters_of(const Model& model) {
+ResultsGroup parameters_of(const Model& model, const AnalysisSettings& settings = {}) {
   blas::set_thread_count(0);  // OpenBLAS on one thread, as the command line sets it
-  const AnalysisSettings settings;
   return parameters_analysis().make({model, nullptr, settings})->finish(Statistics()).front();
 }
 
@@ -245,6 +244,17 @@ TEST(ParametersAnalysis, ClaimsNothingAboutBlocksOfASingleHead) {
   EXPECT_EQ(group.claims[3].verdict, Verdict::undecided);
   EXPECT_TRUE(std::isnan(group.claims[3].effect.value));
   EXPECT_EQ(group.variable("block_energy_p").values(0, 0), 1);
+}
+
+TEST(ParametersAnalysis, FewPermutationsShowNoSignificance) {
+  const auto evidence = [](std::size_t n_null) {
+    AnalysisSettings settings;
+    settings.n_null = n_null;
+    return parameters_of(random_model(parameters_config(), 1), settings).claims[3].evidence;
+  };
+  EXPECT_THAT(evidence(19), HasSubstr("so few permutations give no p < 0.05 (at least 20 can)."));
+  EXPECT_THAT(evidence(20),
+              HasSubstr(" of 12 matrices lie above chance at p < 0.05 (0.6 expected"));
 }
 
 // One group of keys and values is one block, of energy 1.

@@ -299,7 +299,8 @@ TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
   for (std::uint64_t d = 0; d < least_documents; ++d) {
     Array& ablated =
         DocumentStatistics(statistics, d).row("ablated", {n_ablation_row, n_layer, n_head});
-    ablated(0, 1, 2) = 30;                // 1 nat a token on all documents
+    // 1 nat a token on all documents, which differ a little.
+    ablated(0, 1, 2) = d % 2 == 0 ? 30 + 0x1p-20 : 30 - 0x1p-20;
     ablated(0, 0, 1) = d == 0 ? 30 : 20;  // 1 nat a token on one document
     ablated(0, 0, 3) = 10;                // lowers the loss
     ablated(0, 1, 4) = 20 + 1e-6;         // 1e-7 nats a token, less than float32 rounds 2 nats to
@@ -654,20 +655,21 @@ TEST(TwoPhasePruning, ThoroughIntervalsCoverOnRealText) {
   EXPECT_LT(width, 0.85 * exact_width);
 }
 
-TEST(TwoPhasePruning, OfAnExampleByHand) {
-  // Three documents of 10 tokens ablated, x = 1, 2, 3 and y = 2, 4, 9: slope 3.5; 1 more, x = 6.
+/// `n_part` times three documents of 10 tokens ablated, x = 1, 2, 3 and y = 2, 4, 9, and one more,
+/// x = 6.
+ResultsGroup two_phases_by_hand(std::uint64_t n_part) {
   Statistics statistics;
-  const double x[] = {1, 2, 3, 6}, y[] = {2, 4, 9};
-  for (std::uint64_t d = 0; d < 4; ++d) {
+  const double x[] = {1, 2, 3}, y[] = {2, 4, 9};
+  for (std::uint64_t d = 0; d < 4 * n_part; ++d) {
     DocumentStatistics document(statistics, d);
     document.sum("n_document", {n_document_block})(d) = 1;
     document.sum("loss", {n_document_block, 2})(d, 1) = 10;
-    if (d < 3) {
+    if (d < 3 * n_part) {
       document.row("baseline", {2})(1) = 10;
       Array& ablated = document.row("ablated", {n_ablation_row, n_layer, n_head});
-      ablated(0, 1, 2) = ablated(0, 0, 1) = 10 * y[d];
+      ablated(0, 1, 2) = ablated(0, 0, 1) = 10 * y[d % 3];
       Array& importance = document.row("importance", {n_importance_row, n_layer, n_head});
-      importance(1, 1, 2) = -10 * x[d];
+      importance(1, 1, 2) = -10 * x[d % 3];
       importance(1, 0, 1) = -2.3;  // rounding leaves its covariation above 0
       document.row("direct_head", {n_layer, n_head});
       document.row("direct_part", {n_layer + n_direct_part});
@@ -684,7 +686,20 @@ TEST(TwoPhasePruning, OfAnExampleByHand) {
     }
     document.end();
   }
-  const ResultsGroup group = results_of(statistics);
+  return results_of(statistics);
+}
+
+std::string two_phases_text(const ResultsGroup& group) {
+  Results results;
+  results.groups = {group};
+  for (const Finding& finding : pruning_presentation().describe(results).findings) {
+    if (finding.about == "Two phases") return finding.text;
+  }
+  return "";
+}
+
+TEST(TwoPhasePruning, OfAnExampleByHand) {
+  const ResultsGroup group = two_phases_by_hand(4);
   EXPECT_DOUBLE_EQ(group.variable("loss_increase").values(0, 1, 2), 5 + 3.5 * (3 - 2));
   EXPECT_EQ(group.variable("loss_increase").values(0, 0, 0), 0) << "no document differs";
   EXPECT_DOUBLE_EQ(group.variable("loss_baseline").values.values[0], 1);
@@ -693,21 +708,24 @@ TEST(TwoPhasePruning, OfAnExampleByHand) {
     EXPECT_TRUE(std::isnan(group.variable("first_order_r2").values(0, head)))
         << "no document differs in the prediction";
   }
-  EXPECT_EQ(group.variable("n_document_ablated").values.values[0], 3);
-  EXPECT_EQ(group.variable("n_document_first_order").values.values[0], 4);
+  EXPECT_EQ(group.variable("n_document_ablated").values.values[0], 12);
+  EXPECT_EQ(group.variable("n_document_first_order").values.values[0], 16);
   // All heads of the layer but another one: the prediction is that of this head; nothing is lost.
   EXPECT_DOUBLE_EQ(group.variable("loss_all_but_one").values(1, 0), 1);
-  Results results;
-  results.groups = {group};
-  const std::vector<Finding> said = pruning_presentation().describe(results).findings;
-  const auto line = std::ranges::find(said, "Two phases", &Finding::about);
-  ASSERT_NE(line, said.end());
-  EXPECT_EQ(
-      line->text,
-      "Heads were ablated on 3 documents. The gradient predicted the loss increase on 4 documents, "
-      "and regression combined both. Prediction and ablation agree over documents with r² = 0.94 "
-      "(median over heads); with this r² the standard errors are those of ablation on 3 "
-      "documents.");
+  EXPECT_EQ(two_phases_text(group),
+            "Heads were ablated on 12 documents. The gradient predicted the loss increase on 16 "
+            "documents, and regression combined both. Prediction and ablation agree over documents "
+            "with r² = 0.94 (median over heads); with this r² the standard errors are those of "
+            "ablation on 15 documents.");
+}
+
+TEST(TwoPhasePruning, FewDocumentsCorrectThePredictionWithoutRegression) {
+  const ResultsGroup group = two_phases_by_hand(3);
+  EXPECT_DOUBLE_EQ(group.variable("loss_increase").values(0, 1, 2), 5 + (3 - 2));
+  EXPECT_EQ(two_phases_text(group),
+            "Heads were ablated on 9 documents. The gradient predicted the loss increase on 12 "
+            "documents, and the mean difference on the ablated documents corrected the "
+            "prediction.");
 }
 
 TEST(PruningResults, SaysWhatIntervalsAreAboutAndHowFarDonorsMatter) {

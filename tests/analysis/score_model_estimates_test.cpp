@@ -59,7 +59,8 @@ TEST(ScoreEffects, AreKnownOfHeadsWithAMeasurableEffect) {
     Array& losses = document.sum(score_loss_name(0), {n_document_block, 2, n_score_loss});
     for (std::size_t kind = 0; kind < n_score_loss; ++kind) {
       losses(d, 0, kind) = kind == score_mean ? 20 + 1e-6 : 20;
-      losses(d, 1, kind) = kind == score_mean ? 21 : 20.25;
+      // Intervals without width would show nothing.
+      losses(d, 1, kind) = kind == score_mean ? (d % 2 == 0 ? 21 + 0x1p-20 : 21 - 0x1p-20) : 20.25;
     }
     document.end();
   }

@@ -247,7 +247,9 @@ TEST(TaskTemplate, ErrorsNameWhatIsMissing) {
       "headscope: TEMPLATE: expected one of ioi, greater_than, gendered_pronoun, acronym, sva, "
       "got oui\n");
   EXPECT_EQ(error_of({"tasks", "ioi", "--pairs", "0"}),
-            "headscope: --pairs: expected a whole number >= 1, got \"0\"\n");
+            "headscope: --pairs: expected a whole number from 1 to 1000000, got \"0\"\n");
+  EXPECT_EQ(error_of({"tasks", "ioi", "--pairs", "1000001"}),
+            "headscope: --pairs: expected a whole number from 1 to 1000000, got \"1000001\"\n");
   EXPECT_THAT(
       error_of({"tasks", "gendered_pronoun", "--pairs", "1000000"}),
       HasSubstr("the different pairs of gendered_pronoun with this tokenizer, got 1000000"));

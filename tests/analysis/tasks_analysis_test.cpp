@@ -67,6 +67,12 @@ TEST(PairMargins, AreTheGoodSidesLogProbabilityMinusTheBadSides) {
   EXPECT_THAT(margins_of(task, {0, 1, 1}, {4, 100, 200}), ElementsAre(296));
 }
 
+/// What makes equal pairs differ: intervals without width show nothing. Adds up to 0.
+double noise_of(std::size_t pair) {
+  constexpr double size = 0x1p-30;
+  return pair > 1 ? 0 : pair == 0 ? size : -size;
+}
+
 /// Statistics of one task of four pairs and a model of one layer of two heads. Without head 0 the
 /// margins change by `changes`; head 1 changes nothing.
 Statistics example_statistics(const std::vector<double>& margins,
@@ -76,7 +82,7 @@ Statistics example_statistics(const std::vector<double>& margins,
   const TaskSums names(0);
   for (std::size_t i = 0; i < margins.size(); ++i) {
     batch.sum(names.n_pair, {n_document_block})(i) = 1;
-    batch.sum(names.margin, {n_document_block})(i) = margins[i];
+    batch.sum(names.margin, {n_document_block})(i) = margins[i] + noise_of(i);
     batch.sum(names.correct, {n_document_block})(i) = margins[i] > 0 ? 1 : 0;
     for (std::size_t ablation = 0; ablation < 2; ++ablation) {
       batch.sum(names.margin_change, {n_document_block, 2, 1, 2})(i, ablation, 0, 0) = changes[i];
@@ -185,7 +191,7 @@ Statistics statistics_of_three_heads(double margin) {
   const std::vector<double> lost{1.5, 1, 2, 0.5, 0.8, 0.2};
   for (std::size_t i = 0; i < 24; ++i) {
     batch.sum(names.n_pair, {n_document_block})(i) = 1;
-    batch.sum(names.margin, {n_document_block})(i) = margin;
+    batch.sum(names.margin, {n_document_block})(i) = margin + noise_of(i);
     batch.sum(names.correct, {n_document_block})(i) = 1;
     for (std::size_t variant = 0; variant < lost.size(); ++variant) {
       const double change = -lost[variant] * (i % 2 == 0 ? 0.9 : 1.1);
@@ -281,11 +287,11 @@ Statistics statistics_of_a_backup(double lost) {
   for (std::size_t i = 0; i < 24; ++i) {
     const double noise = i % 2 == 0 ? 0.1 : -0.1;
     batch.sum(names.n_pair, {n_document_block})(i) = 1;
-    batch.sum(names.margin, {n_document_block})(i) = 3;
+    batch.sum(names.margin, {n_document_block})(i) = 3 + noise_of(i);
     batch.sum(names.correct, {n_document_block})(i) = 1;
     batch.sum(names.n_direct_effect, {n_document_block})(i) = 1;
     batch.sum(names.direct_effect, {n_document_block, 2, 2})(i, 0, 0) = 2 + noise;
-    batch.sum(names.difference_change, {n_document_block, 2, 2})(i, 0, 0) = -lost;
+    batch.sum(names.difference_change, {n_document_block, 2, 2})(i, 0, 0) = -lost + noise_of(i);
     Array& backup = batch.sum(names.backup_change, {n_document_block, 1, 4});
     backup(i, 0, 1) = 7;
     backup(i, 0, 2) = 1 + noise;
@@ -427,6 +433,21 @@ TEST(TasksResults, TheSentenceNamesEveryHeadThatMostTasksNeed) {
   EXPECT_EQ(found(statistics_of_three_heads(2.5), test::config_of({.n_layer = 1, .n_head = 3})),
             "The model is shown to do 1 of 1 task; L0H0, L0H1 are each needed by 1 task, more than "
             "any other head.");
+}
+
+TEST(TasksResults, CopiesOfOnePairShowNothing) {
+  Statistics statistics =
+      example_statistics(std::vector<double>(24, 2), std::vector<double>(24, -1));
+  DocumentStatistics batch(statistics, 1);
+  for (const std::size_t pair : {0, 1}) {
+    batch.sum(TaskSums(0).margin, {n_document_block})(pair) = -noise_of(pair);
+  }
+  batch.end();
+  const ResultsGroup group =
+      tasks_results(statistics, {{"agreement", "", {}, 0, 0}}, example_config(), {});
+  EXPECT_EQ(group.variable("margin").estimate(0).low, group.variable("margin").estimate(0).high);
+  EXPECT_EQ(group.values("has_margin")(0), 0);
+  EXPECT_THAT(needed_heads(group, 0), ElementsAre());
 }
 
 TEST(TasksResults, NoHeadIsNeededWhereTheModelFails) {

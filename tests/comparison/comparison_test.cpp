@@ -9,8 +9,7 @@
 #include <tuple>
 
 #include "base/number_text.hpp"
-#include "comparison/comparison_findings.hpp"
-#include "comparison/head_comparison.hpp"
+#include "comparison/comparison_group.hpp"
 #include "support/message_of.hpp"
 #include "support/results_sample.hpp"
 #include "support/same_results.hpp"
@@ -30,7 +29,7 @@ using testing::IsEmpty;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// A run of 1 layer with an analysis `weather`: `rain` by season and head with intervals of half
-/// width 1, the kind of each head, and how much it rains in all.
+/// width 1 and a resample, the kind of each head, and how much it rains in all.
 ComparedRun weather(const std::string& label, const std::vector<double>& rain,
                     const std::vector<double>& kinds, double total,
                     const std::vector<std::string>& seasons = {"spring", "autumn"}) {
@@ -42,7 +41,9 @@ ComparedRun weather(const std::string& label, const std::vector<double>& rain,
   std::vector<double> days(kinds.size());
   std::iota(days.begin(), days.end(), 1);
   std::vector<Estimate> estimates;
-  for (const double value : rain) estimates.push_back({value, value - 1, value + 1});
+  for (const double value : rain) {
+    estimates.push_back({value, value - 1, value + 1, {static_cast<float>(value)}});
+  }
   group.add({"rain", "season layer head", "mm", "rain by head", "A source", "days resampled"},
             estimates);
   group.add({"days", "layer head", "count", "rainy days", "A source", "", Variable::Type::integer},
@@ -150,6 +151,26 @@ TEST(Comparison, AHeadHasChangedIfItsIntervalsLieApart) {
   EXPECT_FALSE(group.has("weather_days_changed"));
 }
 
+TEST(Comparison, ChangesAreTestedOverAllHeadsAndScores) {
+  const ResultsGroup group = compared({weather("a", first_rain, {0, 0, 0}, 5),
+                                       weather("b", {3, 4.1, 0.9, 10, nan, 30}, {0, 0, 0}, 5)});
+  const auto is_nan = testing::IsNan();
+  const auto near = [](double value) { return testing::DoubleNear(value, 1e-8); };
+  // p of normal differences in units of sqrt(2) half widths, times 5 / rank.
+  EXPECT_THAT(values(group, "weather_rain_changed_q"),
+              ElementsAre(is_nan, is_nan, is_nan, is_nan, is_nan, is_nan, near(0.00929099447),
+                          near(0.00902421829), near(0.00902421829), 1, is_nan, 1));
+  EXPECT_FALSE(group.has("weather_days_changed_q"));
+}
+
+/// The run without what runs are paired by.
+ComparedRun without_parts(ComparedRun run) {
+  for (Variable& variable : run.results.groups[0].variables) {
+    if (variable.interval) variable.interval->influences = variable.interval->resamples = {};
+  }
+  return run;
+}
+
 /// A run whose loss and whose rain by head are means over 30 documents, each with a number of its
 /// own and `more` added.
 /// @param n_sampled  of the corpus's documents, as the run counts them.
@@ -218,6 +239,76 @@ TEST(Comparison, RunsOfOtherDocumentsDrawsOrSamplesAreNot) {
     EXPECT_FALSE(group.variable("weather_rain_difference").interval);
     EXPECT_THAT(values(group, "weather_rain_changed"), ElementsAre(0, 0, 0, 0, 0, 0));
   }
+}
+
+TEST(Comparison, NotesWhyRunsAreNotPaired) {
+  const ComparedRun first = of_documents("a", 0);
+  const auto notes = [&](const ComparedRun& later) {
+    return compare_runs({first, later}, command_line_order, presentations).notes;
+  };
+  const auto unpaired = [](const std::string& why) {
+    return "b is not paired with a (" + why +
+           "): differences have no intervals of their own, and only large ones show";
+  };
+  EXPECT_THAT(notes(of_documents("b", 1)), IsEmpty());
+  EXPECT_THAT(notes(of_documents("b", 1, 4)), ElementsAre(unpaired("other seed")));
+  EXPECT_THAT(notes(of_documents("b", 1, 3, 20)), ElementsAre(unpaired("other documents used")));
+  ComparedRun other = of_documents("b", 1, 4);
+  other.results.attributes["corpus_sha256"] = std::string("sea");
+  EXPECT_THAT(
+      notes(other),
+      ElementsAre("b was run on another corpus than a; differences may come from the corpus",
+                  unpaired("other corpus, other seed")));
+  EXPECT_THAT(notes(without_parts(other)), testing::SizeIs(1)) << "nothing could be paired";
+}
+
+TEST(Comparison, NotesThatRunsArePairedInPart) {
+  std::vector<ComparedRun> runs;
+  for (const char* const label : {"a", "b"}) {
+    runs.push_back(of_documents(label, 0));
+    runs.back().results.groups.push_back(
+        of_documents(label, 0, 3, label[0] == 'a' ? 30 : 20).results.groups[0]);
+    runs.back().results.groups[1].name = "wind";
+  }
+  EXPECT_THAT(compare_runs(runs, command_line_order, presentations).notes,
+              ElementsAre("b is paired with a only in part (other documents used): the remaining "
+                          "differences have no intervals of their own, and only large ones show"));
+}
+
+/// A run with the accuracy on the 30 pairs of one task, all right or all wrong.
+ComparedRun of_pairs(const std::string& label, bool is_right) {
+  ComparedRun run;
+  run.label = label;
+  run.path = label + "/results.h5";
+  run.results.attributes = {{"tasks_sha256", std::string("pairs")},
+                            {"version", std::string("1")},
+                            {"git_commit", std::string("a")},
+                            {"seed", std::int64_t{0}}};
+  const double share = is_right ? 1 : 0;
+  Estimate accuracy{share, share, share, {}, std::vector<float>(30, 0)};
+  ResultsGroup group;
+  group.name = "tasks";
+  group.add_dimension(Dimension::labels("task", {"agreement"}));
+  group.add(
+      {"accuracy", "task", "1", "share of pairs that are right", "A source", "pairs resampled"},
+      std::vector<Estimate>{with_score_interval(std::move(accuracy), 30)});
+  run.results.groups = {group};
+  return run;
+}
+
+TEST(Comparison, AnAccuracyThatFallsFromAllToNoneHasChanged) {
+  const std::vector<Presentation> of_tasks{
+      {.group = "tasks", .measures = {{"task_accuracy", "accuracy", "task"}}}};
+  const auto finding = [&](const ComparedRun& later) {
+    Results results;
+    results.groups = {
+        compare_runs({of_pairs("a", true), later}, command_line_order, of_tasks).group};
+    EXPECT_FALSE(results.groups[0].has("task_accuracy_difference"));
+    return comparison_presentation(of_tasks).describe(results).findings.at(1).text;
+  };
+  EXPECT_EQ(finding(of_pairs("b", false)),
+            "b differs from a beyond the intervals: task accuracy, agreement, lower.");
+  EXPECT_EQ(finding(of_pairs("b", true)), "b differs from a in no measure beyond its interval.");
 }
 
 TEST(Comparison, NotesAnotherTokenizerOfOneModel) {
@@ -393,7 +484,10 @@ TEST(Comparison, RemovedHeadsAreKnownWithoutTypes) {
   }
   const ResultsGroup group = compared({whole, pruned});
   EXPECT_THAT(values(group, "head_removed"), ElementsAre(0, 0, 0, 0, 0, 1));
-  EXPECT_THAT(lines(group)[2], testing::EndsWith("weather rain, spring (1 of 2 heads in b)."));
+  EXPECT_THAT(
+      lines(group)[2],
+      HasSubstr("scores): weather rain, spring (1 of 2 heads in b). In all, 1 of 4 values differs "
+                "beyond its interval, where chance"));
   pruned.results.attributes.erase("pruned_heads");
   EXPECT_FALSE(compared({whole, pruned}).has("head_removed"));
 }
@@ -658,8 +752,9 @@ TEST(Comparison, SaysWhichRunsHaveNoIntervals) {
             "b differs from a in no measure beyond its interval. No measure has intervals in both "
             "c and a.");
   EXPECT_EQ(said[2],
-            "No head differs from a beyond its interval. No score of a head has intervals in both "
-            "c and a.");
+            "No head differs from a beyond chance (q < 0.05 over all heads and scores); 0 of 6 "
+            "values differ beyond their intervals, where chance alone gives up to one of twenty on "
+            "average. No score of a head has intervals in both c and a.");
   EXPECT_EQ(lines(compared({without, first}))[2],
             "No score of a head has intervals in both a and c.");
 }
@@ -721,14 +816,6 @@ TEST(Comparison, IsReadBackWithItsFiguresAndNotComparedAgain) {
             path + ": expected the results of a run, got a comparison");
 }
 
-TEST(Comparison, IntervalsWithoutWidthShowNoChange) {
-  const Estimate none, five{5, 5, 5}, six{6, 6, 6}, wide{5, 4, 5.5};
-  EXPECT_FALSE(is_changed(five, six, {1, 1, 1}));
-  EXPECT_FALSE(is_changed(five, six, none));
-  EXPECT_TRUE(is_changed(wide, six, none));
-  EXPECT_TRUE(is_changed(wide, six, {1, 0.5, 2}));
-}
-
 TEST(Comparison, FindingsNameWhatChanged) {
   const ResultsGroup group = compared(
       {weather("a", first_rain, {0, 1, 2}, 5), weather("b", {1, 2, 0, 13, 20, 30}, {0, 1, 1}, 9)});
@@ -738,8 +825,10 @@ TEST(Comparison, FindingsNameWhatChanged) {
           "2 runs in the order of the command line: a, b. The second is compared with the "
           "first, a.",
           "b differs from a beyond the intervals: wetness higher.",
-          "Scores in which the most heads differ from a beyond their intervals: weather rain, "
-          "spring (1 of 3 heads in b); weather rain, autumn (1 of 3 heads in b).",
+          "Scores in which the most heads differ from a (q < 0.05 over all heads and scores): "
+          "weather rain, spring (1 of 3 heads in b); weather rain, autumn (1 of 3 heads in b). In "
+          "all, 2 of 6 values differ beyond their intervals, where chance alone gives up to one "
+          "of twenty on average.",
           "In b 1 of 3 heads has another main type than in a (dry to wet)."));
 }
 
@@ -786,8 +875,10 @@ TEST(Comparison, FindingsNameNoScoreOfUntrainedModels) {
   const ResultsGroup group = compared(runs);
   EXPECT_THAT(values(group, "control_weather_rain_changed"),
               ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_FALSE(group.has("control_weather_rain_changed_q"));
   const std::vector<std::string> said = lines(group);
-  EXPECT_THAT(said[2], testing::EndsWith("intervals: weather rain, spring (1 of 5 heads in b)."));
+  EXPECT_THAT(said[2],
+              HasSubstr("scores): weather rain, spring (1 of 5 heads in b). In all, 1 of 10 "));
   EXPECT_THAT(said[3], HasSubstr("order of heads"));
   EXPECT_THAT(said[3], testing::Not(HasSubstr("control")));
 }
@@ -800,8 +891,12 @@ TEST(Comparison, FindingsNameNoNulls) {
     null.name = "rain_null";
     run->results.groups[0].add(std::move(null));
   }
-  const std::vector<std::string> said = lines(compared({first, later}));
-  EXPECT_THAT(said[2], testing::EndsWith("intervals: weather rain, spring (1 of 5 heads in b)."));
+  const ResultsGroup group = compared({first, later});
+  EXPECT_TRUE(group.has("weather_rain_null_changed"));
+  EXPECT_FALSE(group.has("weather_rain_null_changed_q"));
+  const std::vector<std::string> said = lines(group);
+  EXPECT_THAT(said[2],
+              HasSubstr("scores): weather rain, spring (1 of 5 heads in b). In all, 1 of 10 "));
   EXPECT_THAT(said[3], HasSubstr("order of heads"));
   EXPECT_THAT(said[3], testing::Not(HasSubstr("null")));
 }

@@ -3,8 +3,8 @@
 #include "headscope/ablation.hpp"
 #include "headscope/direct_effect.hpp"
 #include "headscope/gradient.hpp"
+#include "support/architecture_models.hpp"
 #include "support/double_reference.hpp"
-#include "support/golden.hpp"
 
 namespace headscope {
 namespace {
@@ -45,11 +45,11 @@ arma::mat golden_z_dot_gradient(const arma::mat& z, const arma::mat& gradient, I
 
 /// Models as Hugging Face writes them, against what Hugging Face computes of them in double
 /// precision (make_architectures.py).
-class ModelOfHuggingFace : public testing::TestWithParam<const char*> {
+class ModelOfHuggingFace : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     const hdf5::InputFile file(test::data_path("architectures_golden.h5"));
-    const std::string group = GetParam();
+    const std::string& group = GetParam();
     for (int d = 0; d < 3; ++d) {
       documents_.push_back(read_document(file, group + "/documents/" + std::to_string(d)));
     }
@@ -68,7 +68,7 @@ class ModelOfHuggingFace : public testing::TestWithParam<const char*> {
     }
   }
 
-  const Model model_ = load_model(test::data_path("architectures/" + std::string(GetParam())));
+  const Model model_ = load_model(test::architecture_model(GetParam()));
   const ModelConfig& config_ = model_.config;
   std::vector<GoldenDocument> documents_;
   arma::cube mean_z_;                 ///< d_head x head x layer
@@ -185,10 +185,8 @@ TEST_P(ModelOfHuggingFace, DirectEffectsAgree) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, ModelOfHuggingFace,
-                         testing::Values("pythia", "neox_in_turn", "llama", "llama_biased",
-                                         "mistral", "qwen2"),
-                         [](const auto& named) { return std::string(named.param); });
+INSTANTIATE_TEST_SUITE_P(Models, ModelOfHuggingFace, testing::ValuesIn(test::architecture_models()),
+                         [](const auto& named) { return named.param; });
 
 }  // namespace
 }  // namespace headscope

@@ -10,7 +10,7 @@
 #include "headscope/edge_gradient.hpp"
 #include "headscope/edges.hpp"
 #include "paths/integrated.hpp"
-#include "support/golden.hpp"
+#include "support/architecture_models.hpp"
 
 namespace headscope {
 namespace {
@@ -30,11 +30,9 @@ std::vector<EdgeGolden> edge_goldens() {
   std::vector<EdgeGolden> goldens{{"default_model", HEADSCOPE_PROJECT_DIR "/data/default-model.h5",
                                    test::data_path("paths_golden.h5"), "", 2e-4}};
   // Two pairs of tests/data/make_architecture_edges.py: margins of 10 to 20 nats in float32.
-  for (const char* const name :
-       {"pythia", "neox_in_turn", "llama", "llama_biased", "mistral", "qwen2"}) {
-    goldens.push_back({name, test::data_path(std::string("architectures/") + name),
-                       test::data_path("architecture_edges_golden.h5"), std::string(name) + "/",
-                       2e-5});
+  for (const std::string& name : test::architecture_models()) {
+    goldens.push_back({name, test::architecture_model(name),
+                       test::data_path("architecture_edges_golden.h5"), name + "/", 2e-5});
   }
   return goldens;
 }

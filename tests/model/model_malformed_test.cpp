@@ -13,6 +13,7 @@
 #include "headscope/inspect.hpp"
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
+#include "model/architecture/architecture.hpp"
 #include "support/message_of.hpp"
 #include "support/random_weights.hpp"
 #include "support/temporary_directory.hpp"
@@ -316,8 +317,7 @@ TEST_F(ModelMalformed, ConfigJsonIsCheckedLikeAttributes) {
   EXPECT_EQ(with("{\"n_head\": 2"), "config.json: expected JSON, got unfinished or other text");
   EXPECT_EQ(with("[1]"), "config.json: expected a JSON object");
   EXPECT_EQ(with(R"({"model_type": "bloom"})"),
-            "config.json:model_type: expected gpt2, gpt_neox, llama, mistral or qwen2, got "
-            "\"bloom\"");
+            "config.json:model_type: expected " + architecture_names() + ", got \"bloom\"");
   EXPECT_EQ(with(R"({"model_type": "llama"})"),
             "model.h5: expected Llama tensors such as model.layers.0.self_attn.q_proj.weight, "
             "found none; h.0.attn.c_attn.bias is a tensor of GPT-2, whose config.json beside the "

@@ -104,6 +104,18 @@ TEST(Hub, InspectSaysWhereTextNeedsATokenizer) {
               HasSubstr("every analysis can run; to read text it needs --tokenizer\n"));
 }
 
+TEST(Hub, InspectSaysThatTheTokenizerIsOfAnotherModel) {
+  const TemporaryDirectory folder;
+  const std::string model = folder.file("model.h5");
+  save_model(random_model(test::tiny_config(), 1), model);  // 40 tokens
+  fs::copy(snapshot + "/tokenizer.json", folder.path());
+  EXPECT_THAT(
+      run_headscope({"inspect", model}).out,
+      AllOf(HasSubstr("not one that is read: " + folder.file("tokenizer.json") +
+                      ":model.vocab: expected at most 40 tokens, as " + model + " has, got "),
+            HasSubstr("every analysis can run; to read text it needs --tokenizer\n")));
+}
+
 TEST(Hub, ATokenizerOfAnotherModelIsRefusedByName) {
   const TemporaryDirectory folder;
   const std::string tokenizer = data_path("tokenizer");
@@ -111,7 +123,7 @@ TEST(Hub, ATokenizerOfAnotherModelIsRefusedByName) {
       run_headscope({"run", "--model", snapshot, "--corpus", write_documents(folder, "a.txt"),
                      "--tokenizer", tokenizer, "--output", folder.file("out")});
   EXPECT_EQ(finished.exit_status, 1);
-  EXPECT_THAT(finished.err, HasSubstr(tokenizer + "/vocab.json: expected about 312 tokens, as " +
+  EXPECT_THAT(finished.err, HasSubstr(tokenizer + "/vocab.json: expected at most 312 tokens, as " +
                                       snapshot + "/model.safetensors.index.json has, got "));
   EXPECT_FALSE(fs::exists(folder.file("out")));
 }
@@ -255,6 +267,33 @@ TEST(Hub, WhatNoAnalysisReadsIsNamed) {
   // The costs of a rotary model's heads are those of so many tokens.
   EXPECT_THAT(notes_with(data_path("architectures/llama"), with(of_weights, of_text)),
               AllOf(HasSubstr("does not use --no-bos"), Not(HasSubstr("does not use --context"))));
+}
+
+TEST(Hub, OptionsOfOtherAnalysesAreNamedAndTheirFilesNotRead) {
+  const TemporaryDirectory folder;
+  write_documents(folder, "a.txt");
+  const auto notes_with = [&](const Words& options) {
+    Words call{"run", "--model", snapshot, "--output", folder.file("out"), "--force"};
+    call.insert(call.end(), options.begin(), options.end());
+    const Finished finished = test::run_headscope_without_gnuplot(call);
+    EXPECT_EQ(finished.exit_status, 0) << finished.err;
+    return finished.err;
+  };
+  const auto unused = [](const std::string& option, const std::string& reason) {
+    return HasSubstr("headscope: does not use --" + option + ": " + reason + "\n");
+  };
+  EXPECT_THAT(notes_with({"--corpus", folder.file("a.txt"), "--analyses", "attention", "--patterns",
+                          "1", "--nulls", "7", "--bootstrap", "9", "--precision", "high",
+                          "--features", "absent", "--save-every", "4"}),
+              AllOf(unused("nulls", "no analysis of weights alone runs"),
+                    unused("bootstrap", "no analysis with intervals runs"),
+                    unused("precision", "no analysis that ablates heads runs"),
+                    unused("features", "the analysis score_model does not run"),
+                    Not(HasSubstr("products by")), Not(HasSubstr("--save-every"))));
+  EXPECT_THAT(notes_with({"--analyses", "circuits", "--nulls", "1", "--bootstrap", "20",
+                          "--save-every", "4"}),
+              AllOf(unused("save-every", "no analysis reads text"), Not(HasSubstr("--nulls")),
+                    Not(HasSubstr("--bootstrap"))));
 }
 
 TEST(Hub, AFirstTokenBeyondTheVocabularyIsSaid) {

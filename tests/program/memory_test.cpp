@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 #include <regex>
 
@@ -222,6 +223,83 @@ TEST(Memory, OfManyRelationsIsNearItsEstimate) {
               HasSubstr("); fewer analyses or fewer than 250 relations take less\n"));
 }
 
+TEST(Memory, OfManyResamplesOfManyHeadsIsNearItsEstimate) {
+  if (!memory_can_be_measured) GTEST_SKIP() << "the address sanitizer's own memory counts";
+  const TemporaryDirectory folder;
+  save_model(random_model(config_of(4, 32, 128, 512, 64), 1), folder.file("model.h5"));
+  test::write_file(folder.file("many.conllu"), treebank(30));
+  Words arguments = run_of_relations(folder.file("many.conllu"), "classification");
+  *(std::find(arguments.begin(), arguments.end(), "--model") + 1) = folder.file("model.h5");
+  arguments.insert(arguments.end(), {"--tokenizer", HEADSCOPE_PROJECT_DIR "/data/tokenizer",
+                                     "--bootstrap", "2000", "--engine", "float32"});
+  const RunAtEstimate run = run_at_estimate(arguments, folder.file("out"));
+  ASSERT_EQ(run.finished.exit_status, 0) << run.finished.err;
+  EXPECT_LT(run.peak, 1.05 * run.estimate);
+  EXPECT_GT(run.peak, 0.5 * run.estimate);
+}
+
+/// A run that stays within its estimate, which is less than that of full batches.
+void expect_estimate_of_few_pairs(const std::string& analysis) {
+  const TemporaryDirectory folder;
+  const ModelConfig config = wide_config();
+  save_model(random_model(config, 1), folder.file("model.h5"));
+  std::ofstream pairs(folder.file("tasks.jsonl"));
+  for (const char* const noun : {"king", "queen", "man", "woman"}) {
+    pairs << R"({"prefix": "The )" << noun << R"(", "good": " is here", "bad": " are here"})"
+          << "\n";
+  }
+  pairs.close();
+  const RunAtEstimate run = run_at_estimate(
+      {"run", "--model", folder.file("model.h5"), "--tasks", folder.file("tasks.jsonl"),
+       "--tokenizer", HEADSCOPE_PROJECT_DIR "/data/tokenizer", "--analyses", analysis, "--engine",
+       "float32", "--threads", "1", "--paths-repeated", "0", "--paths-exact", "1", "--quiet"},
+      folder.file("out"));
+  ASSERT_EQ(run.finished.exit_status, 0) << run.finished.err;
+  EXPECT_LT(run.peak, 1.05 * run.estimate);
+  const RunShape full{
+      .config = config, .settings = {}, .n_token = config.n_ctx, .n_thread = 1, .n_task = 1};
+  EXPECT_LT(run.estimate * 1024, static_cast<double>(analysis_named(analysis).memory(full)) + 64e6)
+      << "estimated as of full batches";
+}
+
+TEST(Memory, OfFewPairsIsThatOfTheirTokens) {
+  if (!memory_can_be_measured) GTEST_SKIP() << "the address sanitizer's own memory counts";
+  expect_estimate_of_few_pairs("tasks");
+  expect_estimate_of_few_pairs("paths");
+}
+
+TEST(Memory, OfDrawsAndResamplesCounts) {
+  const TemporaryDirectory folder;
+  const auto refused = [&](const Words& more) {
+    Words words{"run",
+                "--model",
+                HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
+                "--corpus",
+                HEADSCOPE_PROJECT_DIR "/data/stories.conllu",
+                "--max-documents",
+                "2",
+                "--output",
+                folder.file("out"),
+                "--memory",
+                "200M",
+                "--engine",
+                "float32",
+                "--threads",
+                "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished finished = run_headscope(words);
+    EXPECT_EQ(finished.exit_status, 2) << finished.err;
+    return finished.err;
+  };
+  EXPECT_THAT(refused({"--analyses", "correlation", "--bootstrap", "200000"}),
+              AllOf(HasSubstr("resamples 195 MiB"),
+                    HasSubstr("); fewer than 200,000 resamples (--bootstrap) take less\n")));
+  EXPECT_THAT(refused({"--analyses", "circuits", "--nulls", "20000000"}),
+              HasSubstr("); fewer than 20,000,000 draws (--nulls) take less\n"));
+  EXPECT_THAT(refused({"--analyses", "parameters", "--nulls", "100000000"}),
+              HasSubstr("parameters 7"));
+}
+
 TEST(Memory, OfMoreRelationsThanSumsAreKeptOfIsRefused) {
   const TemporaryDirectory folder;
   const std::string corpus = folder.file("many.conllu");
@@ -336,6 +414,15 @@ TEST(Inspect, ListsOfAttentionWeightsAloneOnlyWhatCanRun) {
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("    circuits  "));
   EXPECT_THAT(finished.out, Not(HasSubstr("    correlation  ")));
+}
+
+TEST(Inspect, CountsDocumentsAndTokensOfTokenIds) {
+  const TemporaryDirectory folder;
+  test::write_token_corpus(folder.file("ids.h5"), {{1, 2, 3}, {4, 5}});
+  const Finished finished = run_headscope({"inspect", folder.file("ids.h5")});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.out, testing::ContainsRegex("  documents +2\n  tokens +5\n"
+                                                   "  longest document +3 tokens\n"));
 }
 
 TEST(Inspect, ShowsTheFindingsOfAResultsFolderAndItsArraysWhenAsked) {

@@ -38,6 +38,20 @@ TEST(PhaseLines, AShortPhaseIsNotNamedNorWaitedFor) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 30s) << "waits for its first line";
 }
 
+TEST(PhaseLines, RatesHaveTwoSignificantDigits) {
+  EXPECT_EQ(rate_text(37'330, 10), "3700 tokens/s");
+  EXPECT_EQ(rate_text(118'525, 1), "120000 tokens/s");
+  EXPECT_EQ(rate_text(996, 10), "100 tokens/s");
+  EXPECT_EQ(rate_text(43, 100), "0.43 tokens/s");
+  EXPECT_EQ(rate_text(1, 250), "0.004 tokens/s");
+  EXPECT_EQ(rate_text(102, 100), "1 token/s");
+}
+
+TEST(PhaseLines, ThereIsNoRateBeforeAnythingIsDone) {
+  EXPECT_EQ(rate_text(0, 10), "");
+  EXPECT_EQ(rate_text(10, 0), "");
+}
+
 TEST(PhaseLines, TheTimeIsThatOfThePhase) {
   testing::internal::CaptureStderr();
   {

@@ -146,7 +146,8 @@ TEST(Resume, AloneTakesTheOptionsOfTheRunAndInspectSaysSo) {
   const Finished seen = test::run_headscope({"inspect", output});
   EXPECT_EQ(seen.exit_status, 0);
   EXPECT_THAT(seen.out, HasSubstr(output + ": unfinished run\n"));
-  EXPECT_THAT(seen.out, testing::ContainsRegex("pass 2 of 4, (document [1-5] of 5|finished)\n"));
+  EXPECT_THAT(seen.out,
+              testing::ContainsRegex("pass 2 of 4, (after document [1-5] of 5|finished)\n"));
   EXPECT_THAT(seen.out, HasSubstr(" headscope run --output " + output + " --resume\n"));
   EXPECT_EQ(test::run_headscope({"inspect", output + "/shards"}).out,
             output +
@@ -226,6 +227,32 @@ TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
   const std::size_t n_last = setup.input().context.corpus->piece(4).tokens.size();
   EXPECT_EQ(std::get<std::int64_t>(results->attributes.at("n_token")),
             static_cast<std::int64_t>(n_last));
+}
+
+/// Stops a run after its first piece, with what it says is saved.
+class StopAtOnce : public RunMonitor {
+ public:
+  bool wants_stop() const override { return true; }
+  void save(const std::function<void()>& action, const std::string& state) override {
+    action();
+    throw Error(state);
+  }
+};
+
+TEST(Resume, AStopWithinADocumentSaysSo) {
+  const TemporaryDirectory folder;
+  Words arguments = resumable_arguments(folder.path(), {"--quiet", "--context", "32"});
+  arguments.erase(arguments.begin());
+  replace(arguments, "--analyses", "correlation");
+  RunOptions options;
+  ASSERT_TRUE(parse_options("run", arguments, options.table));
+  const RunSetup setup(options);
+  ShardRun run(setup.input(), options.run_files());
+  StopAtOnce stop;
+  EXPECT_EQ(test::message_of<Error>([&] { run.results(stop); }),
+            "saved within document 1 of 5, pass 1");
+  EXPECT_THAT(test::run_headscope({"inspect", folder.path()}).out,
+              HasSubstr(", within document 1 of 5\n"));
 }
 
 class Signal : public testing::TestWithParam<int> {};
@@ -390,6 +417,26 @@ TEST(Shards, DoNotWaitForAShardThatDied) {
                 "continue it with `headscope run --output " +
                 output + " --shard 2/2 --resume`, then this shard with `headscope run "));
   EXPECT_THAT(finished.err, HasSubstr(" --shard 1/2 --wait --resume`\n"));
+}
+
+TEST(Shards, OfTheDefaultModelAreMergedWithTheDefaultCorpusWhereverTheModelLies) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out"), moved = folder.file("moved.h5");
+  for (const char* const shard : {"1/2", "2/2"}) {
+    const Finished finished = test::run_headscope(
+        {"run", "--analyses", "correlation", "--max-documents", "2", "--threads", "1", "--engine",
+         "float32", "--quiet", "--shard", shard, "--output", output});
+    ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  }
+  const auto merged_with = [&](const std::string& model) {
+    return test::run_headscope_without_gnuplot(
+        {"merge", output, "--model", model, "--quiet", "--output", folder.file("merged")});
+  };
+  EXPECT_THAT(merged_with(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5").err,
+              HasSubstr("/shards/1-of-2.pass-1.h5: model SHA-256 is "));
+  fs::copy_file(HEADSCOPE_PROJECT_DIR "/data/default-model.h5", moved);
+  const Finished finished = merged_with(moved);
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
 }
 
 TEST(OutputFolder, IsLockedWhileARunWritesIt) {

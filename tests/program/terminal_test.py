@@ -106,6 +106,11 @@ class Progress(unittest.TestCase):
             if not phase.startswith("ablating"):  # the pass before it is too short to tell
                 self.assertGreaterEqual(percent, last, lines)
                 last = percent
+        # The speed is that of the pass: none while the pass has run no token.
+        for rate in re.findall(r", (\S+) tokens?/s", "\n".join(lines)):
+            self.assertLessEqual(len(rate.replace(".", "").strip("0")), 2, rate)
+        for phase in ("ablating heads, document 1 of 2", "pruning heads, document 1 of 2"):
+            self.assertNotIn("/s", next(line for line in lines if line.startswith(phase)))
 
 
 def without_speeds(text):

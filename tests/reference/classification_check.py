@@ -21,7 +21,22 @@ import numpy as np
 
 import plain_gpt2
 from plain_bpe import Tokenizer
-from plain_gpt2 import FAILURES, CounterRandom, Pass, compare, random_permutation, read_model, report_failures, t_upper_tail
+from plain_gpt2 import FAILURES, CounterRandom, Pass, random_permutation, read_model, report_failures, t_upper_tail
+
+COMPARED = set()
+# Variables by layer and head that effects_check.py recomputes, or that follow from others.
+ELSEWHERE = {
+    "copy_effect", "copy_effect_null", "copy_effect_p", "copy_effect_q", "suppression_effect", "suppression_effect_null",
+    "suppression_effect_p", "suppression_effect_q", "explained", "explained_control", "explained_gain", "explained_where_said",
+    "explained_place_mass", "explained_control_overlap", "mean_ablation_increase", "explained_verdict", "explained_text",
+    "relation_passed_offset", "relation_text", "semantic_z", "primary", "type_margin", "type_score", "type_baseline",
+    "type_threshold", "type_about", "type_features"}
+
+
+def compare(name, *values, **options):
+    COMPARED.add(name)
+    plain_gpt2.compare(name, *values, **options)
+
 
 # ---- annotation -----------------------------------------------------------------------------------------------------
 
@@ -702,19 +717,36 @@ def main(results_path, model_path, corpus_path, tokenizer_folder="", n_tested="0
     distance_low = group["distance_ci_low"][()] if "distance_ci_low" in group else np.full(shape, np.nan)
     uniform, furthest = float(found["distance_uniform"]), float(found["distance_furthest"])
     attends = ~(found["sink"] > 0.98)
-    expected = np.array([
-        positional, at_offset[0],
-        (found["delimiter"] >= max(0.5, 2 * float(found["delimiter_baseline"]))) & attends,
-        syntactic,
-        (odd["coreference_pronoun"] >= pronoun_baseline + 0.10) & (coreference_q < 0.05),
-        (found["semantic"] >= 0.2) & (z >= 5),
-        found["duplicate_token"] >= 0.4, inductions >= 0.4, found["rare_token"] >= 0.5, found["sink"] >= 0.9,
+
+    def writes(sign, name):  # the effects themselves: effects_check.py
+        effect = sign * group[name][()]
+        return (effect >= 0.1) & (effect - sign * group[name + "_null"][()] > 0) & (group[name + "_q"][()] < 0.05)
+
+    expected = {
+        "positional": positional,
+        "current_token": at_offset[0],
+        "delimiter": (found["delimiter"] >= max(0.5, 2 * float(found["delimiter_baseline"]))) & attends,
+        "syntactic": syntactic,
+        "coreference": (odd["coreference_pronoun"] >= pronoun_baseline + 0.10) & (coreference_q < 0.05),
+        "semantic": (found["semantic"] >= 0.2) & (z >= 5),
+        "duplicate": found["duplicate_token"] >= 0.4,
+        "induction": inductions >= 0.4,
+        "rare": found["rare_token"] >= 0.5,
+        "sink": found["sink"] >= 0.9,
         # The interval of distance - distance_even, which these heads are far from, is not computed here.
-        (found["distance"] >= uniform + 0.25 * (furthest - uniform)) & (found["distance"] > found["distance_even"])
-        & (distance_low > uniform) & attends] + [  # the effects themselves: effects_check.py
-            (sign * group[name][()] >= 0.1) & (sign * (group[name][()] - group[name + "_null"][()]) > 0) & (group[name + "_q"][()] < 0.05)
-            for sign, name in ((1, "copy_effect"), (-1, "suppression_effect"))] + [word_class_heads(halves, shape, group, attends)])
-    compare("type", expected, group["type"][()])
+        "long_range": (found["distance"] >= uniform + 0.25 * (furthest - uniform)) & (found["distance"] > found["distance_even"])
+        & (distance_low > uniform) & attends,
+        "copying": writes(1, "copy_effect"),
+        "suppressing": writes(-1, "suppression_effect"),
+        "word_class": word_class_heads(halves, shape, group, attends)}
+    types = list(group["head_type"].asstr()[()])
+    if types != list(expected):
+        FAILURES.append(f"head_type: expected {list(expected)}, whose rules are here, got {types}")
+    compare("type", list(expected.values()), group["type"][()])
+    for name, variable in group.items():
+        is_of_another = name.endswith(("_ci_low", "_ci_high", "_influences", "_resamples"))
+        if getattr(variable, "shape", ())[-2:] == shape and not is_of_another and name not in COMPARED | ELSEWHERE:
+            FAILURES.append(f"{name}: is not recomputed")
     return report_failures()
 
 

@@ -74,7 +74,7 @@ def apart(before, after, expected):
 
 def difference_intervals(first, second, name, difference):
     """(low, high): 95 % intervals of the values of second less first: studentised from differences of influences, else the central
-    95 % of differences of resamples. NaN where there is none, and where few parts decide (t above 10)."""
+    95 % of differences of resamples. NaN where there is none or it has no width, and where few parts decide (t above 10)."""
     value = difference.ravel()
     bounds = np.full((2, value.size), np.nan)
     if both := replicates(first, second, name, "resamples"):
@@ -86,7 +86,7 @@ def difference_intervals(first, second, name, difference):
             influences = apart(before, after, 0)[:, i]
             width = studentised_half_width(value[i], influences[~np.isnan(influences)], N_RESAMPLE, 0)
             bounds[:, i] = value[i] - width, value[i] + width
-    bounds[:, np.isnan(value)] = np.nan
+    bounds[:, np.isnan(value) | (bounds[0] == bounds[1])] = np.nan
     return bounds.reshape(2, *difference.shape)
 
 
@@ -144,8 +144,10 @@ class Comparison(unittest.TestCase):
             np.testing.assert_array_equal(difference[1], np.where(lost, np.nan, second[name].values - first[name].values))
             np.testing.assert_array_equal(np.nan_to_num(difference[0]), 0)
             self.assertEqual(joined + "_changed" in self.found, name + "_ci_low" in first)
+            self.assertLessEqual(joined + "_changed_q" in self.found, joined + "_changed" in self.found)
             if name + "_ci_low" in first:
                 apart = (second[name + "_ci_low"] > first[name + "_ci_high"]) | (second[name + "_ci_high"] < first[name + "_ci_low"])
+                apart &= (first[name + "_ci_high"] > first[name + "_ci_low"]) | (second[name + "_ci_high"] > second[name + "_ci_low"])
                 if joined + "_difference_ci_low" in self.found:  # in pairs
                     n_paired += 1
                     low, high = (self.found[joined + "_difference" + bound].values[1] for bound in ("_ci_low", "_ci_high"))

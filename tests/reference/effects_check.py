@@ -160,11 +160,11 @@ def label_and_control(group, types, layer, head, name):
         rivals.append(("duplicate", None))
     if name == "duplicate":
         rivals.append(("induction", None))
-    rivals += [("positional", 1), ("current_token", None), ("duplicate" if name == "sink" else "sink", None)]
+    rivals += [("positional", 1), ("current_token", None), ("duplicate" if label[0] == "sink" else "sink", None)]
     kind = {"word offset": "positional", "word class": "word_class"}
     for i, rival in enumerate(rivals):
         of = kind.get(rival[0], rival[0])
-        if i == len(rivals) - 1 or (of != name and of not in own):
+        if i == len(rivals) - 1 or (of != name and of not in own and rival != label):
             return label, rival
 
 

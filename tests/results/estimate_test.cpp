@@ -39,6 +39,18 @@ TEST(PercentileEstimate, WhatHasNoValueHasNoInterval) {
   EXPECT_FALSE(percentile_estimate(NAN, {1, 2, 3}).has_interval());
 }
 
+TEST(Estimate, IsAboveOrBelowOnlyWithAnIntervalThatHasWidth) {
+  const Estimate wide{2, 1, 3}, point{2, 2, 2}, value{2};
+  EXPECT_TRUE(wide.is_above(0.5));
+  EXPECT_FALSE(wide.is_above(1));
+  EXPECT_TRUE(wide.is_below(3.5));
+  EXPECT_FALSE(wide.is_below(3));
+  for (const Estimate& nothing : {point, value}) {
+    EXPECT_FALSE(nothing.is_above(0));
+    EXPECT_FALSE(nothing.is_below(9));
+  }
+}
+
 TEST(Estimate, HasNoIntervalWithoutWidth) {
   EXPECT_TRUE(with_width({2, 1, 3}).has_interval());
   EXPECT_FALSE(with_width({2, 2, 2}).has_interval());
@@ -335,8 +347,8 @@ TEST(Bootstrap, PairedDifferencesOfFewUnitsHaveResampledIntervals) {
   EXPECT_GT(difference.high, 0.8);
   EXPECT_LT(difference.high, 2);
   const Estimate none = paired_differences(mean_with(8), mean_with(8)).front();
-  EXPECT_EQ(none.low, 0);
-  EXPECT_EQ(none.high, 0);
+  EXPECT_EQ(none.value, 0);
+  EXPECT_FALSE(none.has_interval());
 }
 
 // t is infinite for a value that one unit makes, but not for the difference.
@@ -361,19 +373,19 @@ TEST(Bootstrap, PairedDifferencesOfValuesOfFewUnitsAreStudentisedWhereTheyCanBe)
   EXPECT_NEAR(difference.high, change[0].high, 1e-4);
 }
 
-TEST(Bootstrap, PairedDifferencesThatRoundingMakesHaveNoWidth) {
+TEST(Bootstrap, PairedDifferencesThatDoNotDifferBeyondRoundingHaveNoInterval) {
   const std::vector<Estimate> resampled{{0.025, 0, 0.05, {0, 0.025F, 0.05F}, {}}},
       higher{{0.075, 0.05, 0.1, {0.05F, 0.075F, 0.1F}, {}}};
   const Estimate difference = paired_differences(higher, resampled).front();
-  EXPECT_EQ(difference.low, difference.value);
-  EXPECT_EQ(difference.high, difference.value);
+  EXPECT_NEAR(difference.value, 0.05, 1e-12);
+  EXPECT_FALSE(difference.has_interval());
   const std::vector<float> influences{0.5F, -0.25F, -0.25F};
   std::vector<float> rounded = influences;
   rounded[0] = std::nextafter(rounded[0], 1.0F);
   const Estimate none =
       paired_differences({{1 + 1e-9, 0, 2, {}, rounded}}, {{1, 0, 2, {}, influences}}).front();
-  EXPECT_EQ(none.low, none.value);
-  EXPECT_EQ(none.high, none.value);
+  EXPECT_NEAR(none.value, 1e-9, 1e-12);
+  EXPECT_FALSE(none.has_interval());
 }
 
 TEST(Bootstrap, PairedDifferencesOfResampledValuesAreTheirCentralNinetyFivePercent) {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "headscope/model.hpp"
+#include "model/architecture/architecture.hpp"
 
 namespace headscope::test {
 
@@ -37,8 +39,8 @@ struct ConfigShape {
   Index n_layer = 1, n_head = 1, d_model = 0, d_mlp = 0, n_ctx = 0, d_vocab = 0;
 };
 
-inline ModelConfig config_of(const ConfigShape& shape) {
-  ModelConfig config;
+/// @param config  gives the rest.
+inline ModelConfig config_of(const ConfigShape& shape, ModelConfig config = {}) {
   config.n_layer = shape.n_layer;
   config.n_head = shape.n_head;
   config.d_model = shape.d_model;
@@ -48,9 +50,9 @@ inline ModelConfig config_of(const ConfigShape& shape) {
   return config;
 }
 
-inline ModelConfig small_config() {
+inline ModelConfig small_config(const ModelConfig& of = {}) {
   return config_of(
-      {.n_layer = 3, .n_head = 4, .d_model = 32, .d_mlp = 96, .n_ctx = 160, .d_vocab = 1500});
+      {.n_layer = 3, .n_head = 4, .d_model = 32, .d_mlp = 96, .n_ctx = 160, .d_vocab = 1500}, of);
 }
 
 /// For models that only have to be there.
@@ -64,7 +66,7 @@ struct NamedConfig {
   ModelConfig config;
 };
 
-/// Small models of every kind that a config can describe.
+/// Small models of every kind that a config can describe, and of every architecture.
 inline std::vector<NamedConfig> every_architecture() {
   const ModelConfig gpt2 = small_config();
   ModelConfig neox = gpt2;
@@ -97,8 +99,15 @@ inline std::vector<NamedConfig> every_architecture() {
   qwen.qkv_bias = true;
   qwen.rotary.scaling = RotaryScaling::linear;
   qwen.rotary.factor = 2;
-  return {{"gpt2", gpt2},   {"gpt_neox", neox},   {"gpt_neox_in_turn", sequential},
-          {"llama", llama}, {"llama_wide", wide}, {"qwen2", qwen}};
+  std::vector<NamedConfig> configs{
+      {"gpt2", gpt2},   {"gpt_neox", neox},   {"gpt_neox_in_turn", sequential},
+      {"llama", llama}, {"llama_wide", wide}, {"qwen2", qwen}};
+  for (const Architecture* const known : architectures()) {
+    const std::string& name = known->defaults.architecture;
+    if (std::ranges::count(configs, name, &NamedConfig::name) > 0) continue;
+    configs.push_back({name, small_config(known->defaults)});
+  }
+  return configs;
 }
 
 /// For INSTANTIATE_TEST_SUITE_P. @param info  testing::TestParamInfo<NamedConfig>.

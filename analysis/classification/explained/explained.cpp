@@ -39,14 +39,15 @@ Place control_place(const HeadTypeList& types, const HeadType& type, const Resul
   rivals.push_back(token_before(1));
   rivals.push_back(token_before(0));
   rivals.push_back(first_position());
+  const std::string label_text = type.place(group, head_index).text;
   const std::size_t n_head_total = group.values("primary").size();
   for (const Place& rival : rivals) {
     const auto of = std::ranges::find(types, rival.type, &HeadType::name);
     const auto row = static_cast<std::size_t>(of - types.begin()) * n_head_total;
     const bool is_of_it = of != types.end() && group.values("type").values[row + head_index] == 1;
-    if (rival.type != type.name && !is_of_it) return rival;
+    if (rival.type != type.name && rival.text != label_text && !is_of_it) return rival;
   }
-  return type.name == first_position().type ? last_copy() : first_position();
+  return label_text == first_position().text ? last_copy() : first_position();
 }
 
 Explanation::Explanation(const Model& model, const HeadTypeList& types, const ResultsGroup& group)

@@ -110,9 +110,10 @@ inline constexpr const char* explained_token_count = "explained_token";
 inline constexpr const char* explained_document_count = "explained_document";
 
 /// The control of a label: of the type's rivals, the previous token, the query and position 0 the
-/// first whose type the head does not have; position 0 (for sink the last copy) if the head has
-/// all.
+/// first that is not the label's place and whose type the head does not have; position 0 (the last
+/// copy, where the label's place is position 0) if there is none.
 /// @param types  all.
+/// @param type   one that names a place.
 Place control_place(const HeadTypeList& types, const HeadType& type, const ResultsGroup& group,
                     Index head_index);
 

@@ -160,7 +160,9 @@ void fill(const WeightedSums& sums, const RelationSums& read, const std::vector<
 /// is allocated between large matrices that go leaves gaps in the heap.
 RelationTests empty_tests(const WeightedSums& sums) {
   RelationTests tests;
-  for (const std::string& relation : relations_of(sums.statistics())) {
+  const std::vector<std::string> relations = relations_of(sums.statistics());
+  tests.reserve(2 * relations.size());
+  for (const std::string& relation : relations) {
     const Index n_head_total = sums.observed(relation_hits_name(relation), Half::all).n_elem / 2;
     for (const auto direction :
          {ArcDirection::dependent_to_head, ArcDirection::head_to_dependent}) {

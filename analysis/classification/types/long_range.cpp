@@ -34,7 +34,7 @@ TypeScores long_range_scores(const Measured& measured) {
           .ceiling = furthest,
           .is_significant =
               [=](Index head_index) {
-                return distances[head_index].low > uniform(head_index, 0) &&
+                return distances[head_index].is_above(uniform(head_index, 0)) &&
                        is_measurable(beyond_even[head_index], even(head_index, 0));
               },
           .second_margin = attends_beyond_sink(measured.sums)};

@@ -104,6 +104,7 @@ void add_evidence(const MeasuredTypes& types, ResultsGroup& group) {
 
 MeasuredTypes measured_types(const HeadTypeList& types, const Measured& measured) {
   MeasuredTypes found;
+  found.reserve(types.size());
   for (const HeadType& type : types) found.push_back(measured_type(type, measured));
   return found;
 }

@@ -33,7 +33,7 @@ class EdgeGradientPass : public TaskPass {
                     }
                   });
     const auto add = [&](const std::string& name, const std::vector<double>& values) {
-      statistics.add(name, {n_edge}, 0, std::vector<float>(values.begin(), values.end()));
+      statistics.add(name, {n_edge}, 0, values);
     };
     const PathSums names(pairs.task);
     add(names.first_order, first_order);

@@ -55,6 +55,12 @@ class ComparedHeads {
   const Variable* removed_ = nullptr;  // null if no head is lost
 };
 
+/// The names in a comparison of the variables by head that are no scores, and of their differences.
+std::set<std::string> auxiliary_variables(const std::vector<Presentation>& presentations);
+/// Whether findings name the variable: a score of the runs' models, not of an untrained one.
+/// @param auxiliary  as from auxiliary_variables.
+bool is_score(const Variable& variable, const std::set<std::string>& auxiliary);
+
 /// The name of the quantity that orders the runs, such as `n_head`. @throws Error if the comparison
 /// does not say.
 std::string ordering_of(const ResultsGroup& comparison);
