@@ -108,17 +108,19 @@ void print_description(const std::string& path, Index n_head, bool with_arrays) 
   }
   for (const auto& [name, value] : file.attributes) print_line(name, value);
   if (file.model) print_model(*file.model, file.path);
+  if (file.kind == FileKind::config) return;
+  print_paragraph(count_text(file.arrays.size(), "array") +
+                  (with_arrays ? "" : "; --arrays lists them"));
+  if (with_arrays) {
+    for (const TensorInfo& array : file.arrays) {
+      print_paragraph("  " + one_line(array.name) + " " + shape_text(array.shape) + " " +
+                      array.type);
+    }
+  }
   if (file.kind == FileKind::token_corpus) {
     const Corpus corpus({file.path}, nullptr, {.prepend_bos = false});
     print_line("documents", corpus.n_document());
     print_tokens(counts_of(corpus));
-  }
-  if (file.kind == FileKind::config) return;
-  print_paragraph(count_text(file.arrays.size(), "array") +
-                  (with_arrays ? "" : "; --arrays lists them"));
-  if (!with_arrays) return;
-  for (const TensorInfo& array : file.arrays) {
-    print_paragraph("  " + one_line(array.name) + " " + shape_text(array.shape) + " " + array.type);
   }
 }
 

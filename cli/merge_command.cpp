@@ -27,8 +27,11 @@ class MergeCommand : public Command {
       if (option.given && !option.positional) run_.table.at(option.name).set(option.words);
     }
     if (had_default_model && !run_.model.empty()) {
-      if (run_.corpus.empty()) run_.table.at("corpus").set({default_data_path("stories.conllu")});
-      if (run_.tasks.empty()) run_.table.at("tasks").set({default_data_path("tasks.jsonl")});
+      const RunIdentity& read = shards.label().identity;
+      if (run_.corpus.empty() && read.contains("corpus SHA-256"))
+        run_.table.at("corpus").set({default_data_path("stories.conllu")});
+      if (run_.tasks.empty() && read.contains("tasks SHA-256"))
+        run_.table.at("tasks").set({default_data_path("tasks.jsonl")});
     }
     run_.command_line = command_line;
     check_output_folder(run_.output.folder);

@@ -1,7 +1,5 @@
 #include "run_setup.hpp"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <iostream>
 #include <iterator>
@@ -26,14 +24,6 @@
 
 namespace headscope {
 namespace {
-
-/// Lets freed matrices go back to the system: in the heap they leave gaps that no estimate counts.
-void return_freed_matrices() {
-#ifdef M_MMAP_THRESHOLD  // glibc
-  constexpr int least_matrix_bytes = 1 << 20;
-  mallopt(M_MMAP_THRESHOLD, least_matrix_bytes);
-#endif
-}
 
 RunOptions& with_threads_set(RunOptions& options) {
   blas::set_thread_count(static_cast<int>(options.threads));
@@ -223,7 +213,6 @@ RunSetup::RunSetup(RunOptions& options)
       context_(context_of(options_, model_.config)),
       engines_(engines_for(options_, model_)),
       analyses_(choose_analyses(options_, !corpus_paths_.empty(), !task_paths_.empty(), model_)) {
-  return_freed_matrices();
   model_.config = config_of_run(model_.config, context_);
   bool needs_corpus = false, needs_tasks = false;
   for (const RegisteredAnalysis* analysis : analyses_) {
@@ -252,9 +241,11 @@ RunSetup::RunSetup(RunOptions& options)
                                .prepend_bos = options_.reading.prepend_bos});
   }
   if (corpus_) check_relations(*corpus_, joined(corpus_paths_, " "), analyses_);
+  AnalysisSettings settings = options_.settings;
+  if (is_idle(options_.table.at("bootstrap"), analyses_)) settings.n_bootstrap = 0;
   check_memory_of(options_,
                   {.config = model_.config,
-                   .settings = options_.settings,
+                   .settings = settings,
                    .n_token = context_,
                    .n_document = corpus_ ? corpus_->n_document() : 0,
                    .n_thread = blas::thread_count(),

@@ -9,27 +9,32 @@
 namespace headscope {
 namespace {
 
-/// The analyses that read an option, and what is said where none of them runs.
-struct OptionReaders {
+/// The analyses that do not read an option of all analyses, and what is said where no other runs.
+struct NoReaders {
   std::set<std::string> analyses;
   std::string reason;
 };
 
-/// Of an option that only some analyses read; none of other options.
-OptionReaders readers_of(const Option& option) {
-  static const std::map<std::string, OptionReaders> of_several{
-      {"bootstrap",
-       {{"circuits", "classification", "correlation", "paths", "pruning", "score_model", "tasks"},
-        "no analysis with intervals runs"}},
-      {"nulls", {{"circuits", "parameters"}, "no analysis of weights alone runs"}},
+/// Why none of the analyses reads the option; empty if one does.
+std::string idle_reason(const Option& option,
+                        const std::vector<const RegisteredAnalysis*>& analyses) {
+  static const std::map<std::string, NoReaders> of_all{
+      {"bootstrap", {{"attention", "parameters"}, "no analysis with intervals runs"}},
+      {"nulls",
+       {{"attention", "classification", "correlation", "paths", "pruning", "score_model", "tasks"},
+        "no analysis of weights alone runs"}},
       {"precision",
-       {{"classification", "paths", "pruning", "score_model", "tasks"},
+       {{"attention", "circuits", "correlation", "parameters"},
         "no analysis that ablates heads runs"}}};
-  if (!option.analysis.empty()) {
-    return {{option.analysis}, "the analysis " + option.analysis + " does not run"};
-  }
-  const auto found = of_several.find(option.name);
-  return found == of_several.end() ? OptionReaders() : found->second;
+  const auto of_option = of_all.find(option.name);
+  const bool is_of_one = !option.analysis.empty();
+  if (!is_of_one && of_option == of_all.end()) return "";
+  const auto reads = [&](const RegisteredAnalysis* analysis) {
+    const std::string& name = analysis->info.name;
+    return is_of_one ? option.analysis == name : !of_option->second.analyses.contains(name);
+  };
+  if (std::ranges::any_of(analyses, reads)) return "";
+  return is_of_one ? "the analysis " + option.analysis + " does not run" : of_option->second.reason;
 }
 
 /// Why nothing reads what an option of corpus or tasks is about: `no analysis reads text`. Empty
@@ -64,11 +69,7 @@ std::string missing_kinds(const std::string& option, const Corpus* corpus) {
 }  // namespace
 
 bool is_idle(const Option& option, const std::vector<const RegisteredAnalysis*>& analyses) {
-  const OptionReaders readers = readers_of(option);
-  return !readers.analyses.empty() &&
-         std::ranges::none_of(analyses, [&](const RegisteredAnalysis* analysis) {
-           return readers.analyses.contains(analysis->info.name);
-         });
+  return !idle_reason(option, analyses).empty();
 }
 
 std::vector<std::string> unused_option_notes(const RunOptions& options,
@@ -79,9 +80,9 @@ std::vector<std::string> unused_option_notes(const RunOptions& options,
   for (const Option& option : options.table.options()) {
     if (!option.given) continue;
     const std::string begin = "does not use --" + option.name + ": ";
-    if (is_idle(option, analyses)) notes.push_back(begin + readers_of(option).reason);
     for (const std::string& reason :
-         {unread_input(option.name, context), missing_kinds(option.name, context.corpus)}) {
+         {idle_reason(option, analyses), unread_input(option.name, context),
+          missing_kinds(option.name, context.corpus)}) {
       if (!reason.empty()) notes.push_back(begin + reason);
     }
   }

@@ -23,6 +23,8 @@ double baseline_loss(const DocumentRows& rows, const PhaseWeights& weights);
 /// Mean loss of ablated documents with each ablation minus their baseline, nats per predicted
 /// token: n_ablation_row x layer x head.
 Array exact_increases(const DocumentRows& rows, const BootstrapCounts& weights);
+
+/// Ablated documents below which no line is fitted.
 inline constexpr double least_regressed = 10;
 
 /// Mean loss with each ablation minus the baseline, nats per predicted token: n_ablation_row x

@@ -38,7 +38,8 @@ void add_harmless(const ModelConfig& config, ResultsGroup& group) {
     const HeadIndex head{place[1], place[2]};
     if (!of_head.has_interval() || std::ranges::binary_search(config.pruned_heads, head)) continue;
     n_interval(place[0]) += 1;
-    if (!is_measurable(of_head, baseline)) n_harmless(place[0]) += 1;
+    // One without width is not shown to be harmless either.
+    if (!(of_head.low > rounding_of(baseline))) n_harmless(place[0]) += 1;
   }
   group.add(pruning_variables()["n_interval"], n_interval);
   group.add(pruning_variables()["n_harmless"], n_harmless);
@@ -65,16 +66,20 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
         }
         return ablated;
       });
-  const bool is_exact = rows.gradient_only.size() == 0;
+  const bool is_exact = rows.gradient_only.size() == 0,
+             is_regressed = !is_exact && static_cast<double>(rows.size()) >= least_regressed;
   group.add(
       pruning_variables()["loss_increase"]
           .with("resampled", phases_resampled(rows))
           .with("n_donor", std::to_string(settings.options<PruningOptions>().n_donor))
-          .with("combined", is_exact
-                                ? ""
-                                : "; exact on n_document_ablated documents and predicted by the "
-                                  "gradient on n_document_first_order, combined by regression")
-          .with("regression", is_exact ? "" : "; Cochran 1977, Sampling Techniques, chapter 12"),
+          .with("combined",
+                is_exact ? ""
+                         : "; exact on n_document_ablated documents and predicted by the gradient "
+                           "on n_document_first_order, " +
+                               std::string(is_regressed ? "combined by regression"
+                                                        : "corrected by the mean difference"))
+          .with("regression",
+                !is_regressed ? "" : "; Cochran 1977, Sampling Techniques, chapter 12"),
       estimates);
   add_harmless(config, group);
   add_first_order_r2(rows, config, group);

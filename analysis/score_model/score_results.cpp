@@ -135,7 +135,7 @@ bool attends_by_several_families(const ResultsGroup& group, std::size_t head_ind
   if (!explained.is_above(least_family_gain)) return false;
   const Variable& gain = group.variable("family_gain");
   for (std::size_t i = head_index; i < gain.values.size(); i += attends_by.size()) {
-    if (!gain.estimate(i).is_below(explained.low / 2)) return false;
+    if (!(gain.estimate(i).high < explained.low / 2)) return false;
   }
   return true;
 }

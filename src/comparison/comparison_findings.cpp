@@ -292,7 +292,6 @@ Presentation comparison_presentation(const std::vector<Presentation>& presentati
       section.prefix = joined_name(presentation.group, "");
       for (std::string& variable : section.variables) {
         variable = joined_name(presentation.group, variable);
-        comparison.auxiliary.insert(variable + "_changed_q");
       }
       comparison.scores.push_back(std::move(section));
     }

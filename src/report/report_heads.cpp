@@ -72,14 +72,15 @@ class Scores {
     }
     for (const HeadSlice& slice : head_slices(group, variable, shape_, most_head_slices)) {
       if (!has_number(slice.values)) continue;
-      json score = {{"group", one_line(group.name)},
-                    {"name", one_line(variable.name)},
-                    {"label", one_line(shown_label(presentations_, group, slice.label))},
-                    {"about", one_line(variable.long_name)},
-                    {"units", one_line(variable.units)},
-                    {"anchor", variable_anchor(group.name, variable.name)},
-                    {"auxiliary", auxiliary_.contains(path)},
-                    {"values", json_numbers(slice.values)}};
+      json score = {
+          {"group", one_line(group.name)},
+          {"name", one_line(variable.name)},
+          {"label", one_line(shown_label(presentations_, group, slice.label))},
+          {"about", one_line(variable.long_name)},
+          {"units", one_line(variable.units)},
+          {"anchor", variable_anchor(group.name, variable.name)},
+          {"auxiliary", auxiliary_.contains(path) || variable.name.ends_with("_changed_q")},
+          {"values", json_numbers(slice.values)}};
       if (variable.interval) {
         score["low"] = json_numbers(slice.low);
         score["high"] = json_numbers(slice.high);

@@ -1,6 +1,11 @@
 #include "headscope/analysis.hpp"
 
 namespace headscope {
+namespace {
+
+constexpr std::uint64_t most_draws = 1'000'000'000;
+
+}  // namespace
 
 AblationPrecision AnalysisSettings::ablation(Index d_vocab) const {
   return ablation_precision(parse_precision(precision).value(), engines.differences, d_vocab, seed);
@@ -10,11 +15,12 @@ void AnalysisSettings::declare(OptionTable& option,
                                const std::vector<RegisteredAnalysis>& analyses) {
   option(n_bootstrap, {"bootstrap", "N",
                        "number of resamples of the documents for each interval; fewer than 20 "
-                       "resamples or fewer than 20 documents give no intervals, but for those of "
-                       "score_model and of the tests of labels, which resample nothing"});
-  option(n_null,
-         {"nulls", "N",
-          "number of random draws for each null distribution of the weights-only analyses"});
+                       "resamples give no intervals, nor do fewer than 20 documents, but in "
+                       "score_model (jackknife) and of induction"})
+      .most = most_draws;
+  option(n_null, {"nulls", "N",
+                  "number of random draws for each null distribution of the weights-only analyses"})
+      .most = most_draws;
   option(seed, {"seed", "N", "seed of all random choices; runs with the same seed draw the same"});
   option(
       precision,

@@ -294,6 +294,17 @@ TEST(PruningResults, WithoutIntervalsNoHeadIsCalledHarmless) {
   EXPECT_THAT(one_document.summary, Not(HasSubstr("of 10 heads")));
 }
 
+TEST(PruningResults, AHeadThatCostsTheSameOnAllDocumentsIsNeitherShownToMatterNorHarmless) {
+  Statistics statistics = rows_of(enough({free_until(2), free_until(2)}));
+  for (std::uint64_t d = 0; d < least_documents; ++d) {
+    DocumentStatistics(statistics, d).row("ablated", {n_ablation_row, n_layer, n_head})(0, 1, 2) =
+        30;
+  }
+  const ResultsGroup group = results_of(statistics);
+  EXPECT_THAT(group.summary, HasSubstr("No head is shown to matter by itself"));
+  EXPECT_EQ(group.variable("n_harmless").values(0), 9);
+}
+
 TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
   Statistics statistics = rows_of(enough({free_until(2), free_until(2)}));
   for (std::uint64_t d = 0; d < least_documents; ++d) {
