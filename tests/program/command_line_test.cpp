@@ -653,7 +653,7 @@ TEST(CommandLine, AHashInAConfigIsACommentOnlyAfterABlankOutsideQuotes) {
     test::write_file(path, "# a = 'b\n  # c\nmodel = " + model + "\noutput = " + value +
                                "\nanalyses = parameters\t# d\nnulls = 2#\nquiet = true\n");
     EXPECT_EQ(run_headscope({"run", "--config", path}).err,
-              "headscope: --nulls: expected a whole number >= 0, got \"2#\"\n");
+              "headscope: --nulls: expected a whole number from 0 to 1000000000, got \"2#\"\n");
     const Finished finished =
         test::run_headscope_without_gnuplot({"run", "--config", path, "--nulls", "2"});
     ASSERT_EQ(finished.exit_status, 0) << finished.err;
