@@ -74,6 +74,14 @@ std::string model_path(const std::string& given) {
   return given.empty() ? default_data_path("default-model.h5") : given;
 }
 
+std::string default_corpus() {
+  return default_data_path("stories.conllu");
+}
+
+std::string default_tasks() {
+  return default_data_path("tasks.jsonl");
+}
+
 std::vector<std::string> model_notes(const Model& model) {
   const ModelConfig& config = model.config;
   std::vector<std::string> notes;

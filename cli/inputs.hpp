@@ -23,6 +23,9 @@ ModelConfig config_of_run(ModelConfig config, Index context);
 
 /// The model file given, or the default one.
 std::string model_path(const std::string& given);
+/// The corpus and tasks of a run of the default model.
+std::string default_corpus();
+std::string default_tasks();
 
 /// One line: which tensors of the model's file are left out; nothing if it has no such tensors.
 std::vector<std::string> model_notes(const Model& model);

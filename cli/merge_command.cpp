@@ -29,9 +29,9 @@ class MergeCommand : public Command {
     if (had_default_model && !run_.model.empty()) {
       const RunIdentity& read = shards.label().identity;
       if (run_.corpus.empty() && read.contains("corpus SHA-256"))
-        run_.table.at("corpus").set({default_data_path("stories.conllu")});
+        run_.table.at("corpus").set({default_corpus()});
       if (run_.tasks.empty() && read.contains("tasks SHA-256"))
-        run_.table.at("tasks").set({default_data_path("tasks.jsonl")});
+        run_.table.at("tasks").set({default_tasks()});
     }
     run_.command_line = command_line;
     check_output_folder(run_.output.folder);

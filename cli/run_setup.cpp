@@ -32,12 +32,12 @@ RunOptions& with_threads_set(RunOptions& options) {
 
 std::vector<std::string> find_corpus(const RunOptions& options) {
   if (!options.model.empty() || !options.corpus.empty()) return options.corpus;
-  return {default_data_path("stories.conllu")};
+  return {default_corpus()};
 }
 
 std::vector<std::string> find_tasks(const RunOptions& options) {
   if (!options.model.empty() || !options.tasks.empty()) return options.tasks;
-  return {default_data_path("tasks.jsonl")};
+  return {default_tasks()};
 }
 
 /// The analyses asked for, or else all that model, corpus and tasks allow.

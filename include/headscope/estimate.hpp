@@ -28,10 +28,12 @@ struct Estimate {
   std::vector<float> influences = {};
 
   bool has_interval() const { return !std::isnan(low) && !std::isnan(high); }
-  /// Whether the interval lies on one side of a threshold. An interval without width shows nothing:
-  /// units that do not differ, such as copies of one document, tell nothing of others.
-  bool is_above(double threshold) const { return low > threshold && low < high; }
-  bool is_below(double threshold) const { return high < threshold && low < high; }
+  /// Whether there is an interval and it has width. One without width shows nothing: units that do
+  /// not differ, such as copies of one document, tell nothing of others.
+  bool has_width() const { return low < high; }
+  /// Whether the interval has width and lies on one side of a threshold.
+  bool is_above(double threshold) const { return low > threshold && has_width(); }
+  bool is_below(double threshold) const { return high < threshold && has_width(); }
 };
 
 /// `value` with the central 95 % of `samples` (linear interpolation between order statistics; NaN
@@ -41,8 +43,7 @@ Estimate percentile_estimate(double value, std::vector<double> samples);
 /// The estimate with its bounds moved into the range of possible values.
 Estimate within(Estimate estimate, double least, double most);
 
-/// The estimate without an interval that has no width: units that do not differ, such as copies of
-/// one document, show nothing of others.
+/// The estimate without an interval that has no width.
 Estimate with_width(Estimate estimate);
 
 /// Half the width of the 95 % interval of a normally distributed value, in standard deviations.

@@ -10,11 +10,6 @@
 namespace headscope {
 namespace {
 
-// An interval without width, as of a count that no resample changes, shows nothing.
-bool has_width(const Estimate& estimate) {
-  return estimate.high > estimate.low;
-}
-
 double half_width_towards(double target, const Estimate& estimate) {
   return std::max(0.0, target < estimate.value ? estimate.value - estimate.low
                                                : estimate.high - estimate.value);
@@ -37,14 +32,14 @@ std::size_t n_value_of_run(const Variable& variable) {
 }  // namespace
 
 bool is_changed(const Estimate& first, const Estimate& later, const Estimate& difference) {
-  if (has_width(difference)) return difference.low > 0 || difference.high < 0;
-  return (has_width(first) || has_width(later)) &&
+  if (difference.has_width()) return difference.low > 0 || difference.high < 0;
+  return (first.has_width() || later.has_width()) &&
          (later.low > first.high || later.high < first.low);
 }
 
 double p_of_change(const Estimate& first, const Estimate& later, const Estimate& difference) {
   if (!first.has_interval() || !later.has_interval()) return std::nan("");
-  const double half_width = has_width(difference)
+  const double half_width = difference.has_width()
                                 ? half_width_towards(0, difference)
                                 : std::hypot(half_width_towards(later.value, first),
                                              half_width_towards(first.value, later));

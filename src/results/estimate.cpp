@@ -251,7 +251,7 @@ Estimate within(Estimate estimate, double least, double most) {
 }
 
 Estimate with_width(Estimate estimate) {
-  return estimate.low < estimate.high ? estimate : Estimate{.value = estimate.value};
+  return estimate.has_width() ? estimate : Estimate{.value = estimate.value};
 }
 
 double normal_half_width() {

@@ -191,11 +191,10 @@ PassFolder::PassFolder(const std::string& output, PassLabel label)
     : folder_((fs::path(output) / "shards").string()), label_(std::move(label)) {}
 
 std::string PassFolder::pattern() const {
-  const std::set<fs::path> extensions{".h5", ".saved"};
-  const std::string of_shards = "-of-" + std::to_string(label_.n_shard) + ".";
-  return files_in(folder_, extensions).size() == files_in(folder_, extensions, of_shards).size()
+  const std::string output = fs::path(folder_).parent_path().string();
+  return find_pass_files(output).size() == find_pass_files(output, label_.n_shard).size()
              ? ""
-             : "/*" + of_shards + "pass-*.h5";
+             : "/*-of-" + std::to_string(label_.n_shard) + ".pass-*.h5";
 }
 
 std::string PassFolder::name_of_shard(int shard) const {

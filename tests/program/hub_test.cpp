@@ -157,6 +157,19 @@ Results results_with(const std::vector<std::string>& options, const TemporaryDir
   return read_results(out + "/results.h5");
 }
 
+/// What a run that succeeds says; its output replaces that of earlier runs in the folder.
+std::string notes_of_run(const TemporaryDirectory& folder, const Words& arguments) {
+  Words call{"run", "--output", folder.file("out"), "--force"};
+  call.insert(call.end(), arguments.begin(), arguments.end());
+  const Finished finished = test::run_headscope_without_gnuplot(call);
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  return finished.err;
+}
+
+auto unused(const std::string& option, const std::string& reason) {
+  return HasSubstr("headscope: does not use --" + option + ": " + reason + "\n");
+}
+
 TEST(Hub, TheFirstTokenIsChosenAndSaid) {
   const TemporaryDirectory folder;
   write_documents(folder, "a.txt");
@@ -202,16 +215,9 @@ TEST(Hub, OptionsThatNothingUsesAreNamed) {
   test::write_token_corpus(folder.file("ids.h5"), {{1, 2, 3}});
   write_documents(folder, "a.txt");
   const auto notes_with = [&](const std::string& corpus, const std::vector<std::string>& options) {
-    std::vector<std::string> call{
-        "run",        "--model",   snapshot,   "--corpus",         folder.file(corpus),
-        "--analyses", "attention", "--output", folder.file("out"), "--force"};
+    Words call{"--model", snapshot, "--corpus", folder.file(corpus), "--analyses", "attention"};
     call.insert(call.end(), options.begin(), options.end());
-    const Finished finished = test::run_headscope_without_gnuplot(call);
-    EXPECT_EQ(finished.exit_status, 0) << finished.err;
-    return finished.err;
-  };
-  const auto unused = [](const std::string& option, const std::string& reason) {
-    return HasSubstr("headscope: does not use --" + option + ": " + reason + "\n");
+    return notes_of_run(folder, call);
   };
   EXPECT_THAT(notes_with("a.txt", {"--document-sentences", "2", "--paths-exact", "3"}),
               AllOf(unused("document-sentences", "the corpus has no CoNLL-U"),
@@ -229,13 +235,9 @@ TEST(Hub, WhatNoAnalysisReadsIsNamed) {
   const TemporaryDirectory folder;
   write_documents(folder, "a.txt");
   const auto notes_with = [&](const std::string& model, const std::vector<std::string>& options) {
-    std::vector<std::string> call{
-        "run",        "--model", model,      "--nulls",          "1",
-        "--patterns", "1",       "--output", folder.file("out"), "--force"};
+    Words call{"--model", model, "--nulls", "1", "--patterns", "1"};
     call.insert(call.end(), options.begin(), options.end());
-    const Finished finished = test::run_headscope_without_gnuplot(call);
-    EXPECT_EQ(finished.exit_status, 0) << finished.err;
-    return finished.err;
+    return notes_of_run(folder, call);
   };
   const std::string unread_tasks = "headscope: does not read --tasks: no analysis needs it\n";
   const Words of_corpus{"--corpus", folder.file("a.txt"), "--analyses", "attention"},
@@ -273,14 +275,9 @@ TEST(Hub, OptionsOfOtherAnalysesAreNamedAndTheirFilesNotRead) {
   const TemporaryDirectory folder;
   write_documents(folder, "a.txt");
   const auto notes_with = [&](const Words& options) {
-    Words call{"run", "--model", snapshot, "--output", folder.file("out"), "--force"};
+    Words call{"--model", snapshot};
     call.insert(call.end(), options.begin(), options.end());
-    const Finished finished = test::run_headscope_without_gnuplot(call);
-    EXPECT_EQ(finished.exit_status, 0) << finished.err;
-    return finished.err;
-  };
-  const auto unused = [](const std::string& option, const std::string& reason) {
-    return HasSubstr("headscope: does not use --" + option + ": " + reason + "\n");
+    return notes_of_run(folder, call);
   };
   EXPECT_THAT(notes_with({"--corpus", folder.file("a.txt"), "--analyses", "attention", "--patterns",
                           "1", "--nulls", "7", "--bootstrap", "9", "--precision", "high",

@@ -51,6 +51,14 @@ void replace(Words& arguments, const std::string& option, const std::string& val
   *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
 }
 
+/// Sets the options of resumable_arguments, of correlation alone.
+void set_correlation_run(const std::string& output, const Words& more, RunOptions& options) {
+  Words arguments = resumable_arguments(output, more);
+  arguments.erase(arguments.begin());
+  replace(arguments, "--analyses", "correlation");
+  ASSERT_TRUE(parse_options("run", arguments, options.table));
+}
+
 /// For tests whose claim holds of any analysis: of correlation alone, on enough documents that the
 /// run has not ended when its first has been saved and a signal arrives.
 Words short_arguments(const std::string& output, const Words& more = {}) {
@@ -213,11 +221,8 @@ TEST(RunOptions, RecordPathsAsTheSystemReadsThem) {
 
 TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
   const TemporaryDirectory folder;
-  Words arguments = resumable_arguments(folder.path(), {"--quiet", "--resume"});
-  arguments.erase(arguments.begin());
-  replace(arguments, "--analyses", "correlation");
   RunOptions options;
-  ASSERT_TRUE(parse_options("run", arguments, options.table));
+  set_correlation_run(folder.path(), {"--quiet", "--resume"}, options);
   const RunSetup setup(options);
   ShardRun run(setup.input(), options.run_files());
   // Pretends that four of five documents have been run, with empty statistics.
@@ -241,11 +246,8 @@ class StopAtOnce : public RunMonitor {
 
 TEST(Resume, AStopWithinADocumentSaysSo) {
   const TemporaryDirectory folder;
-  Words arguments = resumable_arguments(folder.path(), {"--quiet", "--context", "32"});
-  arguments.erase(arguments.begin());
-  replace(arguments, "--analyses", "correlation");
   RunOptions options;
-  ASSERT_TRUE(parse_options("run", arguments, options.table));
+  set_correlation_run(folder.path(), {"--quiet", "--context", "32"}, options);
   const RunSetup setup(options);
   ShardRun run(setup.input(), options.run_files());
   StopAtOnce stop;

@@ -43,9 +43,8 @@ std::string explained_text(const MeasuredLabel& label, double n_document) {
     return "not measured: " + no_interval_text(n_document, "documents");
   if (!label.is_measured()) {
     return label.increase.low > rounding_of(label.clean_loss)
-               ? "not measured: the cost of replacing the head's output by its mean does not "
-                 "differ "
-                 "between documents"
+               ? "not measured: replacing the head's output by its mean costs the same on all "
+                 "documents"
                : "not measured: replacing the head's output by its mean has no measurable cost";
   }
   return std::string(label.verdict() == unexplained ? "unexplained: " : "") +

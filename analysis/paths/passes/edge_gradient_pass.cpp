@@ -32,13 +32,10 @@ class EdgeGradientPass : public TaskPass {
                       squares[edge] += effect * effect;
                     }
                   });
-    const auto add = [&](const std::string& name, const std::vector<double>& values) {
-      statistics.add(name, {n_edge}, 0, values);
-    };
     const PathSums names(pairs.task);
-    add(names.first_order, first_order);
-    add(names.integrated, integrated);
-    add(names.squared_integrated, squares);
+    statistics.add(names.first_order, {n_edge}, 0, first_order);
+    statistics.add(names.integrated, {n_edge}, 0, integrated);
+    statistics.add(names.squared_integrated, {n_edge}, 0, squares);
     return sequences.n_column();
   }
 
