@@ -25,6 +25,7 @@ class ComputeContext {
   const Engines& engines() const { return engines_; }
   Products passes() const;
   Products differences() const;
+  Products logits() const;
   Products gradients() const;
   /// Products by OpenBLAS, whatever the engines.
   Products float32() const;

@@ -43,6 +43,22 @@ std::vector<bool> above_typical(const std::vector<double>& sizes,
   return above;
 }
 
+DifferenceProducts products_of(const ComputeContext& context) {
+  return {context.differences(), context.passes(), context.passes(), context.logits()};
+}
+
+DifferenceProducts exact_products(const ComputeContext& context) {
+  return {context.passes(), context.passes(), context.passes(), context.logits()};
+}
+
+// Where a sample of the vocabulary is exact enough, so is the gradients' engine for attention.
+DifferenceMethod method_of(const ComputeContext& context, const AblationPrecision& precision) {
+  DifferenceProducts products = products_of(context);
+  if (precision.sample.is_whole()) return {products};
+  products.attention = context.gradients();
+  return {products, true};
+}
+
 }  // namespace
 
 struct HeadAblation::Workspace {
@@ -105,9 +121,7 @@ std::vector<TokenLoss> HeadAblation::losses(const SequenceBatch& batch,
   const TokenLoss& clean = clean_loss(batch);
   DifferencePass& pass = workspace_->pass;
   const std::vector<VariantChange> changes = changes_of(variants, model_.config, batch.n_column());
-  const DifferenceMethod fast{context_.differences(), context_.passes(),
-                              !precision_.sample.is_whole()},
-      exact{context_.passes(), context_.passes()};
+  const DifferenceMethod fast = method_of(context_, precision_), exact{exact_products(context_)};
   if (std::isinf(precision_.exact_above)) return pass.losses(batch, clean, changes, fast);
 
   std::vector<TokenLoss> losses(changes.size());
@@ -145,24 +159,23 @@ bool HeadAblation::is_approximate() const {
 std::vector<TokenLoss> HeadAblation::float32_losses(const SequenceBatch& batch,
                                                     std::span<const HeadVariant> variants) {
   const TokenLoss& clean = clean_loss(batch);
-  return workspace_->pass.losses(batch, clean,
-                                 changes_of(variants, model_.config, batch.n_column()),
-                                 {context_.float32(), context_.passes()});
+  return workspace_->pass.losses(
+      batch, clean, changes_of(variants, model_.config, batch.n_column()),
+      {{context_.float32(), context_.passes(), context_.passes(), context_.float32()}});
 }
 
 std::vector<TokenLoss> HeadAblation::losses(const SequenceBatch& batch,
                                             std::span<const StreamVariant> variants) {
   const TokenLoss& clean = clean_loss(batch);
-  return workspace_->pass.losses(batch, clean,
-                                 changes_of(variants, model_.config, batch.n_column()),
-                                 {context_.differences(), context_.passes()});
+  return workspace_->pass.losses(
+      batch, clean, changes_of(variants, model_.config, batch.n_column()), {products_of(context_)});
 }
 
 std::vector<TokenLoss> HeadAblation::masked_losses(const SequenceBatch& batch,
                                                    std::span<const HeadMask> masks) {
   const TokenLoss& clean = clean_loss(batch);
   return workspace_->pass.losses(batch, clean, changes_of(masks, model_.config),
-                                 {context_.differences(), context_.passes()});
+                                 {products_of(context_)});
 }
 
 std::uint64_t HeadAblation::bytes(const ModelConfig& config, Index n_token, int n_thread,

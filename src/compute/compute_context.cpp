@@ -27,6 +27,10 @@ Products ComputeContext::differences() const {
   return products(engines_.differences);
 }
 
+Products ComputeContext::logits() const {
+  return products(engines_.logits);
+}
+
 Products ComputeContext::gradients() const {
   return products(engines_.gradients);
 }
@@ -39,7 +43,8 @@ std::uint64_t ComputeContext::bytes(const ModelConfig& config, Index n_token, in
                                     const Engines& engines) {
   const Index widest = std::max({config.d_qkv(), config.d_in(), vocabulary_chunk});
   std::uint64_t bytes = turn_bytes(config, n_token);
-  for (const Engine engine : std::set{engines.passes, engines.differences, engines.gradients}) {
+  for (const Engine engine :
+       std::set{engines.passes, engines.differences, engines.logits, engines.gradients}) {
     bytes += packed_bytes(config.d_model, widest, engine) +
              token_loss_product_bytes(config.d_model, n_token, n_thread, engine) +
              n_thread * WeightProduct::thread_bytes(engine);

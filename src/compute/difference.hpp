@@ -2,12 +2,21 @@
 
 #include <span>
 
+#include "compute/product/weight_product.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/config.hpp"
 
 /// Nonlinear steps as f(clean + difference) - f(clean). Several variants of one document lie side
 /// by side: column c of the differences belongs to column c % n_token of the clean activations.
 namespace headscope {
+
+/// What multiplies in a pass of differences.
+struct DifferenceProducts {
+  Products differences;  ///< weights by differences
+  Products passes;       ///< clean values
+  Products attention;    ///< keys and values of variants
+  Products logits;       ///< the unembedding by differences
+};
 
 /// @throws ShapeError unless `difference` has the rows of `clean` and whole variants of its
 /// columns.

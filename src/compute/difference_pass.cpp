@@ -143,10 +143,11 @@ std::vector<TokenLoss> DifferencePass::losses_together(const SequenceBatch& batc
   std::vector<Index> every(clean_.n_token());
   std::iota(every.begin(), every.end(), 0);
   Streams streams(config_.d_model, every, changes);
-  const Products differences = method.differences.for_columns(streams.all().n_col);
+  DifferenceProducts products = method.products;
+  products.differences = products.differences.for_columns(streams.all().n_col);
   const auto begin_at = [&](StartPoint point) {
     streams.begin_at(VariantChange::place_of(point), [&](auto of_block, blas::View stream) {
-      start(point, of_block, differences, streams.columns(), stream);
+      start(point, of_block, products.differences, streams.columns(), stream);
     });
   };
   const Index last = config_.n_layer - 1;
@@ -154,12 +155,11 @@ std::vector<TokenLoss> DifferencePass::losses_together(const SequenceBatch& batc
     const Layer layer(model_, l);
     begin_at({l, StartPoint::Sublayer::attention});
     if (streams.n_begun() > 0) {
-      attention_.set(layer.ln_1, layer.attention, batch.sequences, clean_.resid(l), differences,
-                     method.passes);
+      attention_.set(layer.ln_1, layer.attention, batch.sequences, clean_.resid(l), products);
     }
     if (config_.parallel_residual) {
       if (streams.n_begun() > 0) {
-        mlp_.set(layer.ln_2, layer.mlp, clean_.mlp_input(l), differences, method.passes);
+        mlp_.set(layer.ln_2, layer.mlp, clean_.mlp_input(l), products);
       }
       streams.for_begun([&](auto of_block, blas::View stream) {
         Matrix read = read_.matrix(stream.n_row, stream.n_col);
@@ -176,7 +176,7 @@ std::vector<TokenLoss> DifferencePass::losses_together(const SequenceBatch& batc
     begin_at({l, StartPoint::Sublayer::mlp});
     if (l == last) streams.keep(predicting.columns);
     const Matrix read = clean_of(clean_.mlp_input(l), streams.columns());
-    mlp_.set(layer.ln_2, layer.mlp, read, differences, method.passes);
+    mlp_.set(layer.ln_2, layer.mlp, read, products);
     streams.for_begun([&](auto, blas::View stream) { mlp_.compute(stream, stream, true); });
   }
   begin_at({config_.n_layer, StartPoint::Sublayer::attention});
@@ -194,11 +194,12 @@ std::vector<TokenLoss> DifferencePass::losses_of(const PredictingColumns& predic
   norm.difference(resid_final, streams.all(), streams.all());
   if (mean_unembedding_.is_empty()) mean_unembedding_ = arma::mean(model_.unembedding(), 1);
   if (!method.is_sampled) {
-    return losses_of_differences(model_, mean_unembedding_, method.differences, method.passes, ln,
-                                 streams.all(), clean_loss, predicting.predictions);
+    return losses_of_differences(model_, mean_unembedding_, method.products, ln, streams.all(),
+                                 clean_loss, predicting.predictions, expected_entry_);
   }
+  if (!entries_) entries_.emplace(model_.unembedding(), mean_unembedding_, method.products.logits);
   if (!draw_) {
-    draw_.emplace(model_, mean_unembedding_, method.passes, ln, predicting.predictions, sample_);
+    draw_.emplace(model_, *entries_, method.products.passes, ln, predicting.predictions, sample_);
   }
   return draw_->losses(ln, streams.all(), clean_loss, predicting.predictions);
 }
@@ -260,19 +261,21 @@ std::uint64_t DifferencePass::bytes(const ModelConfig& config, Index n_token, in
   const Index n_variant = variants_at_once(HeadAblation::columns_at_once, n_token),
               n_stacked = stacked_columns(n_token),
               n_layer_column = variants_at_once(layer_columns, n_token) * n_token;
-  // Chosen columns of the clean stream, the normalized ones and a first difference; z, and with a
-  // parallel residual what a layer reads.
+  // Chosen columns of the clean stream, the normalized ones, a first difference and expected
+  // entries of the unembedding; z, and with a parallel residual what a layer reads.
   const std::uint64_t of_layer = config.d_z() + (config.parallel_residual ? d_model : 0);
   const std::uint64_t floats =
-      d_model * n_stacked + 3 * d_model * n_token + of_layer * n_layer_column;
+      d_model * n_stacked + 4 * d_model * n_token + of_layer * n_layer_column;
   const std::uint64_t of_sample =
       sample.is_whole()
           ? 0
-          : VocabularyDraw::bytes(d_model, config.d_vocab, n_token, n_variant, n_thread, sample);
+          : CentredEntries::bytes(d_model, config.d_vocab, n_variant, n_thread, engines.logits) +
+                VocabularyDraw::bytes(d_model, config.d_vocab, n_token, n_variant, n_thread,
+                                      sample);
   return floats * sizeof(float) + of_sample +
          AttentionDifference::bytes(config, n_token, n_layer_column, engines.differences) +
          MlpDifference::bytes(config, n_token, n_layer_column, engines.differences) +
-         loss_difference_bytes(d_model, n_token, n_stacked, n_thread, engines.differences);
+         loss_difference_bytes(d_model, n_token, n_stacked, n_thread, engines.logits);
 }
 
 }  // namespace headscope

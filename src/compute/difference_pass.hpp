@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compute/activations.hpp"
+#include "compute/difference.hpp"
 #include "compute/layer.hpp"
 #include "compute/sampled_loss.hpp"
 #include "compute/sequence_batch.hpp"
@@ -13,7 +14,7 @@ namespace headscope {
 
 /// How the losses of variants are computed.
 struct DifferenceMethod {
-  Products differences, passes;
+  DifferenceProducts products;
   bool is_sampled = false;  ///< whether losses come from the sample of the vocabulary
 };
 
@@ -36,7 +37,10 @@ class DifferencePass {
   std::vector<double> first_moves(std::span<const VariantChange> changes, const Products& products);
 
   /// Call it when the clean activations are those of another batch.
-  void forget_batch() { draw_.reset(); }
+  void forget_batch() {
+    draw_.reset();
+    expected_entry_.reset();
+  }
 
   /// Columns of the streams that are computed together, at most.
   static Index stacked_columns(Index n_token);
@@ -63,9 +67,11 @@ class DifferencePass {
   const VocabularySample sample_;
   AttentionDifference attention_;  // of one layer
   MlpDifference mlp_;
-  Vector mean_unembedding_;             // empty until it is needed
-  std::optional<VocabularyDraw> draw_;  // of the clean batch
-  Buffer z_, read_, first_;             // of the variants
+  Vector mean_unembedding_;                // empty until it is needed
+  Matrix expected_entry_;                  // of the clean batch; empty until it is needed
+  std::optional<CentredEntries> entries_;  // empty until they are needed
+  std::optional<VocabularyDraw> draw_;     // of the clean batch
+  Buffer z_, read_, first_;                // of the variants
   Buffer clean_chosen_, clean_normalized_;
 };
 

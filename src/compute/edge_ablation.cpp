@@ -62,7 +62,7 @@ struct EdgeAblation::Workspace : EdgeModel {
     if (prepared_layer != l || !prepared_mlp) {
       const Layer layer(model, l);
       const Products products = context.float32();
-      mlp.set(layer.ln_2, layer.mlp, clean.mlp_input(l), products, products);
+      mlp.set(layer.ln_2, layer.mlp, clean.mlp_input(l), {products, products, products, products});
       prepared_layer = l;
       prepared_mlp = true;
     }

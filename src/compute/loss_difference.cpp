@@ -24,16 +24,17 @@ constexpr double trusted_share = 1e-9;
 
 // What a variant's column needs of the vocabulary processed so far.
 struct Sums {
-  double clean = 0;    // of p
-  double changed = 0;  // of p exp(d)
-  double change = 0;   // of p (exp(d) - 1)
+  double clean = 0;      // of p
+  double changed = 0;    // of p exp(d)
+  double curvature = 0;  // of p (exp(d) - 1 - d)
   float largest_logit = -infinity;
   float largest_difference = -infinity;
 
-  // log(sum of p exp(d) / sum of p). Each form is exact where the other cancels.
-  double log_ratio() const {
-    const double relative = change / clean;
-    return std::abs(relative) < 0.5 ? std::log1p(relative) : std::log(changed / clean);
+  // log(sum of p exp(d) / sum of p), from the sum of p d. Each form is exact where the other
+  // cancels.
+  double log_ratio(double first_order) const {
+    const double relative = (first_order + curvature) / clean;
+    return relative > -0.5 ? std::log1p(relative) : std::log(changed / clean);
   }
   bool is_exact() const {
     return largest_difference < trusted_difference && changed > trusted_share * clean;
@@ -45,7 +46,7 @@ struct ColumnDifferences : Buffer {};
 
 // What a variant's prediction needs of its target.
 struct Target {
-  float difference = 0, logit = 0;
+  float logit = 0;
   bool lost = false;  // an entry with a lower id is as large
 };
 
@@ -56,7 +57,7 @@ struct CleanChunk {
 };
 
 struct ChunkSums {
-  float changed = 0, change = 0, largest_difference = -infinity, largest_logit = -infinity;
+  float changed = 0, curvature = 0, largest_difference = -infinity, largest_logit = -infinity;
 };
 
 HEADSCOPE_VECTORISED ChunkSums sums_of(const float* logits, const float* p, const float* d,
@@ -69,30 +70,30 @@ HEADSCOPE_VECTORISED ChunkSums sums_of(const float* logits, const float* p, cons
     const float logit = logits[v] + d[v];
     largest = logit > largest ? logit : largest;
   }
-  float changed = 0, change = 0;
+  float changed = 0, curvature = 0;
   constexpr float small = vector_math::small_exponent;
   if (-small < least && most < small) {
-#pragma omp simd reduction(+ : changed, change)
+#pragma omp simd reduction(+ : changed, curvature)
     for (Index v = 0; v < count; ++v) {
       const float e = vector_math::small_exponential_change(d[v]);
       changed += p[v] * (1.0F + e);
-      change += p[v] * e;
+      curvature += p[v] * (e - d[v]);
     }
   } else {
-#pragma omp simd reduction(+ : changed, change)
+#pragma omp simd reduction(+ : changed, curvature)
     for (Index v = 0; v < count; ++v) {
       const float x = vector_math::select(d[v] > 88.0F, 88.0F, d[v]);
       const vector_math::Exponential e = vector_math::exponential_and_change(x);
       changed += p[v] * e.value;
-      change += p[v] * e.change;
+      curvature += p[v] * (e.change - d[v]);
     }
   }
-  return {changed, change, most, largest};
+  return {changed, curvature, most, largest};
 }
 
 void add(const ChunkSums& chunk, Sums& sums) {
   sums.changed += static_cast<double>(chunk.changed);
-  sums.change += static_cast<double>(chunk.change);
+  sums.curvature += static_cast<double>(chunk.curvature);
   sums.largest_difference = std::max(sums.largest_difference, chunk.largest_difference);
   sums.largest_logit = std::max(sums.largest_logit, chunk.largest_logit);
 }
@@ -107,18 +108,20 @@ void add_entries(const float* logits, const float* p, const float* d, Index coun
 
 class LossDifference {
  public:
-  LossDifference(const Model& model, const Vector& mean_unembedding, const Products& differences,
-                 const Products& passes, blas::ConstView normalized, blas::ConstView D,
-                 const TokenLoss& clean, std::span<const SequenceBatch::Prediction> predictions)
+  LossDifference(const Model& model, const Vector& mean_unembedding,
+                 const DifferenceProducts& products, blas::ConstView normalized, blas::ConstView D,
+                 const TokenLoss& clean, std::span<const SequenceBatch::Prediction> predictions,
+                 Matrix& expected_entry)
       : model_(model),
         mean_unembedding_(mean_unembedding),
-        differences_(differences.for_columns(D.n_col)),
-        passes_(passes),
+        logits_(products.logits.for_columns(D.n_col)),
+        passes_(products.passes),
         normalized_(normalized),
         D_(D),
-        packed_D_(D, differences_),
+        packed_D_(D, logits_),
         clean_(clean),
         predictions_(predictions),
+        expected_entry_(expected_entry),
         predictions_of_(n_clean()),
         sums_(D.n_col),
         targets_(n_variant() * predictions.size()) {
@@ -130,8 +133,10 @@ class LossDifference {
   std::vector<TokenLoss> run() {
     const Index d_vocab = model_.unembedding().n_cols;
     find_clean_shifts();
+    const bool finds_expected_entry = expected_entry_.is_empty();
+    if (finds_expected_entry) expected_entry_.zeros(D_.n_row, n_clean());
     for (Index first = 0; first < d_vocab; first += vocabulary_chunk) {
-      run_chunk(first, std::min(vocabulary_chunk, d_vocab - first));
+      run_chunk(first, std::min(vocabulary_chunk, d_vocab - first), finds_expected_entry);
     }
     return losses();
   }
@@ -157,9 +162,12 @@ class LossDifference {
     }
   }
 
-  void run_chunk(Index first, Index count) {
+  void run_chunk(Index first, Index count, bool adds_expected_entry) {
     compute_clean(first, count);
     centre_entries(first, count);
+    if (adds_expected_entry) {
+      passes_.multiply(entries_, blas::Transpose::no, chunk_.probabilities, expected_entry_, true);
+    }
     const auto n_thread = static_cast<Index>(blas::thread_count());
     const Index block =
         std::clamp((n_column() / n_thread + 1) / Arithmetic::block * Arithmetic::block,
@@ -178,7 +186,7 @@ class LossDifference {
     for (Index v = 0; v < count; ++v) {
       entries_.col(v) = model_.unembedding().col(first + v) - mean_unembedding_;
     }
-    entries_product_.set(entries_, blas::Transpose::yes, differences_);
+    entries_product_.set(entries_, blas::Transpose::yes, logits_);
   }
 
   void compute_clean(Index first, Index count) {
@@ -205,7 +213,6 @@ class LossDifference {
       if (target(i) < first || target(i) >= first + count) continue;
       const Index place = target(i) - first;
       Target& found = targets_[variant * predictions_.size() + i];
-      found.difference = d[place];
       found.logit = logits[place] + d[place];
       float before = sums.largest_logit;
       for (Index v = 0; v < place; ++v) before = std::max(before, logits[v] + d[v]);
@@ -219,28 +226,43 @@ class LossDifference {
     std::vector<TokenLoss> losses(n_variant());
     for (Index v = 0; v < n_variant(); ++v) {
       TokenLoss& loss = losses[v];
+      const blas::ConstView D = D_.cols(v * n_clean(), n_clean());
+      loss.nll.resize(predictions_.size());
       std::vector<Index> inexact;
+#pragma omp parallel for schedule(static)
+      for (Index i = 0; i < predictions_.size(); ++i) {
+        loss.nll[i] = loss_of(v, i, D.column(predictions_[i].column));
+      }
       for (Index i = 0; i < predictions_.size(); ++i) {
         const Sums& sums = sums_[v * n_clean() + predictions_[i].column];
         const Target& found = targets_[v * predictions_.size() + i];
         if (!sums.is_exact()) inexact.push_back(i);
-        loss.nll.push_back(clean_.nll[i] + sums.log_ratio() -
-                           static_cast<double>(found.difference));
         loss.correct.push_back(!found.lost && found.logit >= sums.largest_logit ? 1 : 0);
       }
-      replace_losses(model_, passes_, normalized_, D_.cols(v * n_clean(), n_clean()), predictions_,
-                     inexact, loss);
+      replace_losses(model_, passes_, normalized_, D, predictions_, inexact, loss);
     }
     return losses;
   }
 
+  // From the difference of the normalized stream in the prediction's column.
+  double loss_of(Index variant, Index prediction, const float* difference) const {
+    const Index column = predictions_[prediction].column;
+    const Sums& sums = sums_[variant * n_clean() + column];
+    const double expected = dot(expected_entry_.colptr(column), difference, D_.n_row);
+    const double of_target =
+        dot(model_.unembedding().colptr(target(prediction)), difference, D_.n_row) -
+        dot(mean_unembedding_.memptr(), difference, D_.n_row);
+    return clean_.nll[prediction] + sums.log_ratio(expected) - of_target;
+  }
+
   const Model& model_;
   const Vector& mean_unembedding_;
-  Products differences_, passes_;
+  Products logits_, passes_;
   blas::ConstView normalized_, D_;
   PackedColumns packed_D_;
   const TokenLoss& clean_;
   std::span<const SequenceBatch::Prediction> predictions_;
+  Matrix& expected_entry_;
   std::vector<std::vector<Index>> predictions_of_;  // by clean column
   Vector clean_shift_;
   CleanChunk chunk_;
@@ -253,12 +275,14 @@ class LossDifference {
 
 }  // namespace
 
-std::vector<TokenLoss> losses_of_differences(
-    const Model& model, const Vector& mean_unembedding, const Products& differences,
-    const Products& passes, blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
-    std::span<const SequenceBatch::Prediction> predictions) {
-  return LossDifference(model, mean_unembedding, differences, passes, normalized, D, clean,
-                        predictions)
+std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
+                                             const DifferenceProducts& products,
+                                             blas::ConstView normalized, blas::ConstView D,
+                                             const TokenLoss& clean,
+                                             std::span<const SequenceBatch::Prediction> predictions,
+                                             Matrix& expected_entry) {
+  return LossDifference(model, mean_unembedding, products, normalized, D, clean, predictions,
+                        expected_entry)
       .run();
 }
 

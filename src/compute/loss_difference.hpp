@@ -1,6 +1,6 @@
 #pragma once
 
-#include "compute/product/weight_product.hpp"
+#include "compute/difference.hpp"
 #include "headscope/model.hpp"
 #include "headscope/sequence_batch.hpp"
 #include "headscope/token_loss.hpp"
@@ -12,23 +12,29 @@ inline constexpr Index vocabulary_chunk = 1024;
 
 /// Losses of variants of one batch, from the difference of their normalized final stream.
 ///
-///   nll' - nll = log(sum over v of p_v exp(d_v)) - d_target,   d = W_U D
+///   nll' - nll = log(1 + E d + sum over v of p_v (exp(d_v) - 1 - d_v)) - d_target,   d = W_U D
+///
+/// The expected difference E d = sum over v of p_v d_v = (sum over v of p_v W_v) D and that of the
+/// target are float32 products of vectors. What is left of the sum is of second order in d: so are
+/// the errors of the engine that multiplies the unembedding.
 ///
 /// The clean probabilities p are computed a chunk of the vocabulary at a time, once for all
 /// variants.
 ///
 /// @param mean_unembedding  d_model, the unembedding's mean over the vocabulary.
-/// @param differences  multiplies for d.
-/// @param passes       multiplies for the clean logits.
 /// @param normalized   d_model x n_column, ln_f of the clean stream.
 /// @param D            d_model x (n_column n_variant), variant minus clean.
 /// @param clean        losses of the predictions.
 /// @param predictions  at least one from each column.
+/// @param expected_entry  d_model x n_column, the expected entry of the unembedding, less the mean;
+///                     computed if it is empty.
 /// @return             one per variant, in the order of the predictions.
-std::vector<TokenLoss> losses_of_differences(
-    const Model& model, const Vector& mean_unembedding, const Products& differences,
-    const Products& passes, blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
-    std::span<const SequenceBatch::Prediction> predictions);
+std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
+                                             const DifferenceProducts& products,
+                                             blas::ConstView normalized, blas::ConstView D,
+                                             const TokenLoss& clean,
+                                             std::span<const SequenceBatch::Prediction> predictions,
+                                             Matrix& expected_entry);
 
 /// Computes some losses of one variant anew, from the sum of clean stream and difference.
 /// @param D      d_model x n_column, the variant's.

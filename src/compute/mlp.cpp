@@ -120,19 +120,19 @@ void Mlp::gradient(blas::ConstView pre, blas::ConstView doutput, blas::View dpre
 }
 
 void MlpDifference::set(const Norm& norm, const Mlp& mlp, blas::ConstView clean,
-                        const Products& differences, const Products& passes) {
+                        const DifferenceProducts& products) {
   const ModelConfig& config = *mlp.config_;
   const LayerWeights& weights = mlp.weights();
   norm_ = norm;
   mlp_ = mlp;
   clean_ = clean;
-  W_in_.set(weights.W_in, Transpose::no, differences);
-  W_out_.set(weights.W_out, Transpose::no, differences);
+  W_in_.set(weights.W_in, Transpose::no, products.differences);
+  W_out_.set(weights.W_out, Transpose::no, products.differences);
   Matrix normalized = clean_normalized_.matrix(config.d_model, clean.n_col);
   Matrix pre = clean_pre_.matrix(config.d_in(), clean.n_col);
   Matrix activated = clean_activated_.matrix(config.d_mlp, clean.n_col);
   norm.apply(clean, normalized);
-  mlp.project(normalized, pre, passes);
+  mlp.project(normalized, pre, products.passes);
   add_bias(pre, weights.b_in);
   add_bias_activate(blas::View(pre).rows(0, config.d_mlp), {}, config.activation, activated);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "compute/buffer.hpp"
+#include "compute/difference.hpp"
 #include "compute/norm.hpp"
 #include "compute/product/weight_product.hpp"
 #include "headscope/model.hpp"
@@ -57,10 +58,8 @@ class Mlp {
 class MlpDifference {
  public:
   /// @param clean        what the norm reads, d_model x n_column. Must outlive the differences.
-  /// @param differences  multiplies D.
-  /// @param passes       multiplies clean values.
-  void set(const Norm& norm, const Mlp& mlp, blas::ConstView clean, const Products& differences,
-           const Products& passes);
+  void set(const Norm& norm, const Mlp& mlp, blas::ConstView clean,
+           const DifferenceProducts& products);
 
   /// output = the difference, or output += it. Variants lie side by side.
   /// @param D       d_model x (n_column n_variant).

@@ -31,57 +31,68 @@ HEADSCOPE_VECTORISED void subtract_columns(const float* x, const float* y, Index
   for (Index i = 0; i < count; ++i) to[i] = x[i] - y[i];
 }
 
-// A thread's rows of the unembedding, d_model x entries, and differences of logits, entries x
-// variants.
+// A thread's entries of the unembedding, d_model x entries, and the variants' differences.
 struct ChosenEntries {
-  Buffer rows, differences;
+  Buffer rows;
+  PackedColumns columns;
+  PackedWeights differences;
 };
 
-struct Estimate {
-  double log_sum = 0;  // ln of the sum of p e^d, d measured from its mean
-  float largest_logit = -infinity;
-  bool is_trusted = true;
+// What the variants need of the entries of one column so far, in the order of the variants.
+struct EntrySums : Buffer {
+  std::vector<float> mean;                             // of d
+  std::vector<float> curvature;                        // of weight (e^d - 1 - d), a few entries
+  std::vector<double> log_sum;                         // its sum over all entries, then log1p
+  std::vector<float> largest_probable, largest_drawn;  // d
+  std::vector<float> largest_logit;
+
+  void reset(Index n_variant) {
+    mean.resize(n_variant);
+    curvature.assign(n_variant, 0);
+    log_sum.assign(n_variant, 0);
+    for (std::vector<float>* largest : {&largest_probable, &largest_drawn, &largest_logit}) {
+      largest->assign(n_variant, -infinity);
+    }
+  }
 };
 
-struct Curvature {
-  float probable = 0, drawn = 0;                                  // sums of weight (e^d - 1 - d)
-  float largest_probable = -infinity, largest_drawn = -infinity;  // d
-  float largest_logit = -infinity;
-};
-
-// Makes d the difference from its mean.
-HEADSCOPE_VECTORISED Curvature curvature_of(const float* logits, const float* weights,
-                                            Index n_probable, Index n_entry, float mean, float* d) {
-  float probable = 0, drawn = 0, logit = -infinity;
-  float largest_probable = -infinity, largest_drawn = -infinity;
-#pragma omp simd reduction(max : logit)
-  for (Index i = 0; i < n_entry; ++i) {
-    d[i] -= mean;
-    const float changed = logits[i] + d[i];
-    logit = changed > logit ? changed : logit;
+// One entry's differences of logits, of all variants.
+HEADSCOPE_VECTORISED void add_entry(const float* differences, float weight, float logit,
+                                    const float* mean, Index n_variant, float* curvature,
+                                    float* largest, float* largest_logit) {
+#pragma omp simd
+  for (Index v = 0; v < n_variant; ++v) {
+    const float d = differences[v] - mean[v], changed = logit + d;
+    const float x = vector_math::select(d > 88.0F, 88.0F, d);
+    curvature[v] += weight * (vector_math::exponential_and_change(x).change - d);
+    largest[v] = d > largest[v] ? d : largest[v];
+    largest_logit[v] = changed > largest_logit[v] ? changed : largest_logit[v];
   }
-#pragma omp simd reduction(+ : probable) reduction(max : largest_probable)
-  for (Index i = 0; i < n_probable; ++i) {
-    const float x = vector_math::select(d[i] > 88.0F, 88.0F, d[i]);
-    probable += weights[i] * (vector_math::exponential_and_change(x).change - d[i]);
-    largest_probable = d[i] > largest_probable ? d[i] : largest_probable;
-  }
-#pragma omp simd reduction(+ : drawn) reduction(max : largest_drawn)
-  for (Index i = n_probable; i < n_entry; ++i) {
-    const float x = vector_math::select(d[i] > 88.0F, 88.0F, d[i]);
-    drawn += weights[i] * (vector_math::exponential_and_change(x).change - d[i]);
-    largest_drawn = d[i] > largest_drawn ? d[i] : largest_drawn;
-  }
-  return {probable, drawn, largest_probable, largest_drawn, logit};
 }
 
-Estimate estimate_of(const VocabularyDraw::Column& column, float mean, float* d) {
-  const Curvature sums = curvature_of(column.logits.data(), column.weights.data(),
-                                      column.n_probable, column.entries.size(), mean, d);
-  return {std::log1p(static_cast<double>(sums.probable) + static_cast<double>(sums.drawn)),
-          sums.largest_logit,
-          sums.largest_drawn < trusted_change && sums.largest_probable < trusted_rise &&
-              mean > -trusted_rise};
+// Short float sums, added up in double.
+void add_column_entries(const VocabularyDraw::Column& column, const Matrix& d, EntrySums& sums) {
+  constexpr Index stretch = 64;
+  const Index n_entry = column.entries.size(), n_variant = d.n_rows;
+  for (Index i = 0; i < n_entry; ++i) {
+    const bool is_probable = i < column.n_probable;
+    add_entry(d.colptr(i), column.weights[i], column.logits[i], sums.mean.data(), n_variant,
+              sums.curvature.data(),
+              (is_probable ? sums.largest_probable : sums.largest_drawn).data(),
+              sums.largest_logit.data());
+    if ((i + 1) % stretch != 0 && i + 1 < n_entry) continue;
+    for (Index v = 0; v < n_variant; ++v) {
+      sums.log_sum[v] += static_cast<double>(sums.curvature[v]);
+      sums.curvature[v] = 0;
+    }
+  }
+  for (double& sum : sums.log_sum) sum = std::log1p(sum);
+}
+
+// Whether entries that were not drawn cannot decide the loss.
+bool is_trusted(const EntrySums& sums, Index variant) {
+  return sums.largest_drawn[variant] < trusted_change &&
+         sums.largest_probable[variant] < trusted_rise && sums.mean[variant] > -trusted_rise;
 }
 
 // Probabilities of all entries, from their logits.
@@ -92,15 +103,60 @@ void normalise(float* logits, Index count) {
 
 }  // namespace
 
-VocabularyDraw::VocabularyDraw(const Model& model, const Vector& mean_unembedding,
+CentredEntries::CentredEntries(const Matrix& unembedding, const Vector& mean,
+                               const Products& products)
+    : unembedding_(unembedding), mean_(mean), products_(products) {
+  if (!products.packs()) return;
+  packed_.set_size(unembedding.n_rows, unembedding.n_cols, products);
+#pragma omp parallel
+  {
+    std::vector<float> centred(unembedding.n_rows);
+#pragma omp for schedule(static)
+    for (Index v = 0; v < unembedding.n_cols; ++v) {
+      subtract_columns(unembedding.colptr(v), mean.memptr(), centred.size(), centred.data());
+      packed_.set_column(v, centred.data());
+    }
+  }
+}
+
+void CentredEntries::multiply(blas::ConstView D, std::span<const TokenId> entries,
+                              blas::View Y) const {
+  auto& chosen = products_.scratch().of_thread<ChosenEntries>();
+  if (products_.packs()) chosen.differences.set(D, blas::Transpose::yes, products_);
+  for (Index first = 0; first < entries.size(); first += gathered_entries) {
+    const Index count = std::min(gathered_entries, entries.size() - first);
+    const std::span<const TokenId> some = entries.subspan(first, count);
+    if (products_.packs()) {
+      chosen.columns.take(packed_, some);
+      chosen.differences.multiply(chosen.columns, Y.cols(first, count));
+      continue;
+    }
+    Matrix rows = chosen.rows.matrix(D.n_row, count);
+    for (Index i = 0; i < count; ++i) {
+      subtract_columns(unembedding_.colptr(static_cast<Index>(some[i])), mean_.memptr(), D.n_row,
+                       rows.colptr(i));
+    }
+    blas::multiply_serial(D, blas::Transpose::yes, rows, blas::Transpose::no, Y.cols(first, count));
+  }
+}
+
+std::uint64_t CentredEntries::bytes(Index d_model, Index d_vocab, Index n_variant, int n_thread,
+                                    Engine engine) {
+  const std::uint64_t of_thread = packed_bytes(d_model, gathered_entries, engine) +
+                                  packed_bytes(d_model, n_variant, engine) +
+                                  d_model * gathered_entries * sizeof(float);
+  return packed_bytes(d_model, d_vocab, engine) + n_thread * of_thread;
+}
+
+VocabularyDraw::VocabularyDraw(const Model& model, const CentredEntries& entries,
                                const Products& passes, blas::ConstView normalized,
                                std::span<const SequenceBatch::Prediction> predictions,
                                const VocabularySample& sample)
     : model_(model),
-      mean_unembedding_(mean_unembedding),
+      entries_(entries),
       passes_(passes),
       columns_(normalized.n_col),
-      tail_(normalized.n_row, normalized.n_col) {
+      expected_entry_(normalized.n_row, normalized.n_col) {
   const Matrix& unembedding = model.unembedding();
   const Index d_vocab = unembedding.n_cols;
   for (Index i = 0; i < predictions.size(); ++i) {
@@ -118,18 +174,17 @@ VocabularyDraw::VocabularyDraw(const Model& model, const Vector& mean_unembeddin
     for_each_in_parallel(count, [&](Index c) {
       if (!model.b_U.is_empty()) add_scaled(model.b_U.memptr(), 1, d_vocab, p.colptr(c));
       normalise(p.colptr(c), d_vocab);
+    });
+    passes.multiply(unembedding, blas::Transpose::no, chosen,
+                    blas::View(expected_entry_).cols(first, count));
+    for_each_in_parallel(count, [&](Index c) {
+      expected_entry_.col(first + c) -= entries.mean();
       choose(columns_[first + c], predictions, p.colptr(c), sample);
     });
-    blas::multiply(unembedding, chosen, blas::View(tail_).cols(first, count));
-    for (Index c = 0; c < count; ++c) {
-      double left = 0;
-      for (Index v = 0; v < d_vocab; ++v) left += static_cast<double>(p(v, c));
-      tail_.col(first + c) -= static_cast<float>(left) * mean_unembedding;
-    }
   }
 }
 
-// Leaves the tail in p.
+// Leaves what is not probable in p.
 void VocabularyDraw::choose(Column& column, std::span<const SequenceBatch::Prediction> predictions,
                             float* p, const VocabularySample& sample) {
   const Index d_vocab = model_.unembedding().n_cols;
@@ -183,33 +238,27 @@ std::vector<TokenLoss> VocabularyDraw::losses(
       n_variant, std::vector<unsigned char>(predictions.size(), 0));
   for_each_in_parallel(n_clean, [&](Index t) {
     const Column& column = columns_[t];
-    auto& buffers = passes_.scratch().of_thread<ChosenEntries>();
-    Matrix rows = buffers.rows.matrix(d_model, gathered_entries);
-    const Index n_entry = column.entries.size();
+    auto& sums = passes_.scratch().of_thread<EntrySums>();
     const blas::ConstView changes(D.column(t), d_model, n_variant, D.stride * n_clean);
-    Matrix d = buffers.differences.matrix(n_entry, n_variant);
-    for (Index first = 0; first < n_entry; first += gathered_entries) {
-      const Index count = std::min(gathered_entries, n_entry - first);
-      for (Index i = 0; i < count; ++i) {
-        const auto entry = static_cast<Index>(column.entries[first + i]);
-        subtract_columns(model_.unembedding().colptr(entry), mean_unembedding_.memptr(), d_model,
-                         rows.colptr(i));
-      }
-      blas::multiply_serial(blas::ConstView(rows).cols(0, count), blas::Transpose::yes, changes,
-                            blas::Transpose::no, blas::View(d).rows(first, count));
-    }
+    Matrix d = sums.matrix(n_variant, column.entries.size());
+    sums.reset(n_variant);
     for (Index v = 0; v < n_variant; ++v) {
-      float* const of_entries = d.colptr(v);
-      const double mean = dot(column.weights.data(), of_entries, column.n_probable) +
-                          dot(tail_.colptr(t), changes.column(v), d_model);
-      const Estimate estimate = estimate_of(column, static_cast<float>(mean), of_entries);
+      sums.mean[v] = static_cast<float>(dot(expected_entry_.colptr(t), changes.column(v), d_model));
+    }
+    entries_.multiply(changes, column.entries, blas::View(d));
+    add_column_entries(column, d, sums);
+    for (Index v = 0; v < n_variant; ++v) {
+      const double of_mean = dot(entries_.mean().memptr(), changes.column(v), d_model);
       for (Index i = 0; i < column.predictions.size(); ++i) {
-        const Index prediction = column.predictions[i], target = column.targets[i];
-        losses[v].nll[prediction] =
-            clean.nll[prediction] + estimate.log_sum - static_cast<double>(of_entries[target]);
+        const Index prediction = column.predictions[i], place = column.targets[i];
+        const auto target = static_cast<Index>(column.entries[place]);
+        const double of_target =
+            dot(model_.unembedding().colptr(target), changes.column(v), d_model) - of_mean -
+            static_cast<double>(sums.mean[v]);
+        losses[v].nll[prediction] = clean.nll[prediction] + sums.log_sum[v] - of_target;
         losses[v].correct[prediction] =
-            column.logits[target] + of_entries[target] >= estimate.largest_logit ? 1 : 0;
-        is_inexact[v][prediction] = estimate.is_trusted ? 0 : 1;
+            column.logits[place] + d(v, place) - sums.mean[v] >= sums.largest_logit[v] ? 1 : 0;
+        is_inexact[v][prediction] = is_trusted(sums, v) ? 0 : 1;
       }
     }
   });
@@ -227,10 +276,11 @@ std::vector<TokenLoss> VocabularyDraw::losses(
 std::uint64_t VocabularyDraw::bytes(Index d_model, Index d_vocab, Index n_column, Index n_variant,
                                     int n_thread, const VocabularySample& sample) {
   const std::uint64_t n_entry = sample.n_probable + sample.n_drawn,
-                      of_entry = sizeof(TokenId) + 2 * sizeof(float);
+                      of_entry = sizeof(TokenId) + 2 * sizeof(float),
+                      of_variant = sizeof(double) + 5 * sizeof(float);
   const std::uint64_t clean = d_vocab * std::min(clean_columns, n_column);
   return n_column * (2 * n_entry * of_entry + d_model * sizeof(float)) + clean * sizeof(float) +
-         n_thread * (d_vocab + gathered_entries * d_model + n_entry * n_variant) * sizeof(float);
+         n_thread * ((d_vocab + n_entry * n_variant) * sizeof(float) + n_variant * of_variant);
 }
 
 }  // namespace headscope

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "compute/product/weight_product.hpp"
@@ -9,6 +10,31 @@
 
 namespace headscope {
 
+/// The unembedding less its mean over the vocabulary, which moves all logits alike and is left out
+/// of their differences. An engine that packs has all of it packed, ready for any entries.
+class CentredEntries {
+ public:
+  /// @param unembedding  d_model x d_vocab. It and its mean must outlive this object.
+  CentredEntries(const Matrix& unembedding, const Vector& mean, const Products& products);
+
+  const Vector& mean() const { return mean_; }
+
+  /// Y = D' W, on the calling thread.
+  /// @param D        d_model x n_variant.
+  /// @param entries  of the vocabulary, the columns of W.
+  /// @param Y        n_variant x entries.
+  void multiply(blas::ConstView D, std::span<const TokenId> entries, blas::View Y) const;
+
+  static std::uint64_t bytes(Index d_model, Index d_vocab, Index n_variant, int n_thread,
+                             Engine engine);
+
+ private:
+  const Matrix& unembedding_;
+  const Vector& mean_;
+  Products products_;
+  PackedColumns packed_;  // empty unless the engine packs
+};
+
 /// Estimates a variant's losses from some vocabulary entries instead of all: they are chosen once
 /// for each column of the clean batch.
 ///
@@ -17,12 +43,12 @@ namespace headscope {
 ///
 ///   ln(1 + sum over all entries of p_v (e^d_v - 1 - d_v)) - d_target.
 ///
-/// The most probable entries and the column's targets count as probable, all others are the tail.
-/// The mean is exact: for the tail it needs only the sum of p_v W_v, one vector. The sum is exact
-/// over probable entries. Over the tail it is estimated without bias from entries drawn by their
-/// probability, at even steps of the cumulative sum from a random start, once for all variants. If
-/// a drawn logit rises by more than 2, the loss is computed from all entries. Else the loss lacks
-/// what undrawn entries with such a rise would have added.
+/// The mean and the target's difference are exact: the mean needs only the sum of p_v W_v, one
+/// vector. The most probable entries and the column's targets count as probable, all others are the
+/// tail. The sum takes all probable entries. Over the tail it is estimated without bias from
+/// entries drawn by their probability, at even steps of the cumulative sum from a random start,
+/// once for all variants. If a drawn logit rises by more than 2, the loss is computed from all
+/// entries. Else the loss lacks what undrawn entries with such a rise would have added.
 class VocabularyDraw {
  public:
   struct Column {
@@ -34,17 +60,16 @@ class VocabularyDraw {
     std::vector<Index> targets;      ///< of each prediction, its place among the entries
   };
 
-  /// @param mean_unembedding  d_model, the unembedding's mean over the vocabulary: it moves all
-  ///                          logits alike and is left out of their differences.
+  /// @param entries     must outlive this object.
   /// @param passes      products of the clean logits.
   /// @param normalized  d_model x n_column, ln_f of the clean stream.
   /// @param predictions  at least one from each column.
   /// Memory while it works: the logits of 64 columns.
-  VocabularyDraw(const Model& model, const Vector& mean_unembedding, const Products& passes,
+  VocabularyDraw(const Model& model, const CentredEntries& entries, const Products& passes,
                  blas::ConstView normalized, std::span<const SequenceBatch::Prediction> predictions,
                  const VocabularySample& sample);
 
-  /// Losses of variants of the batch, by float32 products.
+  /// Losses of variants of the batch.
   /// @param D      d_model x (n_column n_variant), differences of the normalized final stream.
   /// @param clean        losses of the predictions.
   /// @param predictions  as given before.
@@ -62,10 +87,10 @@ class VocabularyDraw {
               const VocabularySample& sample);
 
   const Model& model_;
-  const Vector& mean_unembedding_;
+  const CentredEntries& entries_;
   Products passes_;
   std::vector<Column> columns_;
-  Matrix tail_;  // d_model x n_column, sum over the tail of p_v (W_v - mean)
+  Matrix expected_entry_;  // d_model x n_column, sum of p_v (W_v - mean)
 };
 
 }  // namespace headscope

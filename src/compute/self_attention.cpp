@@ -61,19 +61,19 @@ void Attention::z_gradient(blas::ConstView doutput, blas::View dz, const Product
 
 void AttentionDifference::set(const Norm& norm, const Attention& attention,
                               Attention::Sequences sequences, blas::ConstView clean,
-                              const Products& differences, const Products& passes) {
+                              const DifferenceProducts& products) {
   const ModelConfig& config = *attention.config_;
   norm_ = norm;
   attention_ = attention;
-  passes_ = passes;
+  mixing_ = products.attention;
   sequences_ = sequences;
   clean_ = clean;
-  W_QKV_.set(attention.weights().W_QKV, Transpose::no, differences);
-  W_O_.set(attention.weights().W_O, Transpose::no, differences);
+  W_QKV_.set(attention.weights().W_QKV, Transpose::no, products.differences);
+  W_O_.set(attention.weights().W_O, Transpose::no, products.differences);
   Matrix normalized = clean_normalized_.matrix(config.d_model, clean.n_col);
   Matrix qkv = clean_qkv_.matrix(config.d_qkv(), clean.n_col);
   norm.apply(clean, normalized);
-  attention.project(normalized, sequences, qkv, passes);
+  attention.project(normalized, sequences, qkv, products.passes);
 }
 
 void AttentionDifference::mix(blas::ConstView D, blas::ConstView clean_z, blas::View dz) {
@@ -82,9 +82,9 @@ void AttentionDifference::mix(blas::ConstView D, blas::ConstView clean_z, blas::
   Matrix qkv = qkv_.matrix(config.d_qkv(), D.n_col);
   norm_->difference(clean_, D, normalized);
   W_QKV_.multiply(normalized, qkv);
-  attention_->turn_by_position(sequences_, Turn::forward, qkv, *passes_);
+  attention_->turn_by_position(sequences_, Turn::forward, qkv, *mixing_);
   add_clean(clean_qkv_.matrix(config.d_qkv(), clean_.n_col), 1, qkv);
-  attention_->mix(qkv, sequences_, D.n_col / clean_.n_col, dz, *passes_);
+  attention_->mix(qkv, sequences_, D.n_col / clean_.n_col, dz, *mixing_);
   add_clean(clean_z, -1, dz);
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "compute/buffer.hpp"
+#include "compute/difference.hpp"
 #include "compute/norm.hpp"
 #include "compute/product/weight_product.hpp"
 #include "compute/rotary.hpp"
@@ -80,10 +81,8 @@ class AttentionDifference {
  public:
   /// @param clean        what the norm reads, d_model x n_column. It and the sequences must outlive
   ///                     the differences.
-  /// @param differences  multiplies D by weights.
-  /// @param passes       multiplies clean values; also by keys and values.
   void set(const Norm& norm, const Attention& attention, Attention::Sequences sequences,
-           blas::ConstView clean, const Products& differences, const Products& passes);
+           blas::ConstView clean, const DifferenceProducts& products);
 
   /// dz = z(norm(clean + D)) - clean z. Variants lie side by side.
   /// @param D        d_model x (n_column n_variant).
@@ -100,7 +99,7 @@ class AttentionDifference {
  private:
   std::optional<Norm> norm_;
   std::optional<Attention> attention_;
-  std::optional<Products> passes_;
+  std::optional<Products> mixing_;
   Attention::Sequences sequences_;
   blas::ConstView clean_;
   WeightProduct W_QKV_, W_O_;

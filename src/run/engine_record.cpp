@@ -22,6 +22,7 @@ std::string record_path(const std::string& folder) {
 json json_of_engines(const Engines& engines) {
   return {{"passes", engine_option(engines.passes)},
           {"differences", engine_option(engines.differences)},
+          {"logits", engine_option(engines.logits)},
           {"gradients", engine_option(engines.gradients)},
           {"screening", engine_option(engines.screening)}};
 }
@@ -30,7 +31,8 @@ Engines engines_of(const json& object) {
   const auto engine = [&](const char* use) {
     return parse_engine(object.at(use).get<std::string>()).value();
   };
-  return {engine("passes"), engine("differences"), engine("gradients"), engine("screening")};
+  return {engine("passes"), engine("differences"), engine("logits"), engine("gradients"),
+          engine("screening")};
 }
 
 std::string text_of(const EngineRecord& record) {
@@ -69,7 +71,8 @@ EngineRecord read_record(const std::string& path) {
 
 std::string engines_text(const Engines& engines) {
   return engine_name(engines.differences) + " for differences, " + engine_name(engines.passes) +
-         " for forward passes, " + engine_name(engines.gradients) + " for gradients";
+         " for forward passes, " + engine_name(engines.logits) + " for logits, " +
+         engine_name(engines.gradients) + " for gradients";
 }
 
 std::string engines_json(const Engines& engines) {

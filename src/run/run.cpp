@@ -89,8 +89,8 @@ PassLabel label_of(const RunInput& input, const RunFiles& files) {
   label.identity["analyses"] = joined(
       input.analyses, ",", [](const RegisteredAnalysis* analysis) { return analysis->info.name; });
   const Engines& engines = context.settings.engines;
-  label.arithmetic = {
-      blas::arithmetic_in_use({engines.differences, engines.passes, engines.gradients})};
+  label.arithmetic = {blas::arithmetic_in_use(
+      {engines.differences, engines.passes, engines.logits, engines.gradients})};
   label.mixed = files.mixed;
   label.shard = files.shard;
   label.n_shard = files.n_shard;

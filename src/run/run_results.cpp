@@ -37,6 +37,7 @@ void add_provenance(Results& results, const RunInput& input, std::uint64_t n_tok
   attributes["precision"] = settings.precision;
   attributes["precision_engine"] = engine_name(settings.engines.differences);
   attributes["pass_engine"] = engine_name(settings.engines.passes);
+  attributes["logit_engine"] = engine_name(settings.engines.logits);
   attributes["gradient_engine"] = engine_name(settings.engines.gradients);
   attributes["threads"] = std::int64_t{blas::thread_count()};
   add_model(results, context.model);

@@ -19,8 +19,9 @@ class SampledLoss : public testing::Test {
   }
 
   std::vector<TokenLoss> losses(const Model& model, const VocabularySample& sample,
-                                std::span<const HeadVariant> variants) const {
-    HeadAblation ablation(model, {}, {.sample = sample});
+                                std::span<const HeadVariant> variants,
+                                const Engines& engines = {}) const {
+    HeadAblation ablation(model, engines, {.sample = sample});
     observe(ablation, model);
     return ablation.losses(tokens_, variants);
   }
@@ -50,6 +51,27 @@ TEST_F(SampledLoss, OfEveryEntryIsTheLoss) {
     EXPECT_EQ(sampled[v].correct, whole[v].correct);
   }
 }
+
+class SampledLossEngine : public SampledLoss, public testing::WithParamInterface<Engine> {};
+
+// Errors are of second order in the differences, a tenth of those above.
+TEST_P(SampledLossEngine, OfEveryEntryIsTheLoss) {
+  Model model = model_;
+  for (LayerWeights& layer : model.layers) layer.W_O *= 0.1F;
+  const VocabularySample every{model_.config.d_vocab, 0};
+  const std::vector<TokenLoss> whole = losses(model, {}, variants_),
+                               sampled = losses(model, every, variants_, {.logits = GetParam()});
+  for (std::size_t v = 0; v < whole.size(); ++v) {
+    for (std::size_t i = 0; i < whole[v].nll.size(); ++i) {
+      EXPECT_NEAR(sampled[v].nll[i], whole[v].nll[i], 2e-4);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, SampledLossEngine,
+                         testing::Values(Engine::bfloat16_six, Engine::bfloat16_three,
+                                         Engine::bfloat16_one, Engine::int16),
+                         [](const auto& test) { return test::label_of(test.param); });
 
 // Heads that matter little, so that no loss is computed from all entries: the mean over many seeds
 // is within four of its standard errors of the loss. The logarithm adds half the variance, float32

@@ -36,6 +36,26 @@ class WeightProductTest : public testing::TestWithParam<EngineCase> {
   double error_ = GetParam().error;
 };
 
+TEST_P(WeightProductTest, TakesColumnsInAnyOrder) {
+  if (!products_.packs()) GTEST_SKIP() << "OpenBLAS multiplies columns as they lie";
+  Normal normal(9);
+  const Matrix W = normal.matrix(37, 610), X = normal.matrix(610, 70);
+  PackedColumns every, some;
+  every.set_size(X.n_rows, X.n_cols, products_);
+  for (Index c = 0; c < X.n_cols; ++c) every.set_column(c, X.colptr(c));
+  TokenIds chosen{69, 3, 3, 0};
+  for (TokenId c = 0; c < 60; ++c) chosen.push_back(c);
+  some.take(every, chosen);
+  Matrix expected_X(X.n_rows, chosen.size());
+  for (Index i = 0; i < chosen.size(); ++i) {
+    expected_X.col(i) = X.col(static_cast<Index>(chosen[i]));
+  }
+  Matrix Y(37, chosen.size()), expected(37, chosen.size());
+  some.multiply_serial(W, Transpose::no, Y);
+  PackedColumns(expected_X, products_).multiply_serial(W, Transpose::no, expected);
+  EXPECT_TRUE(test::same_values(Y, expected));
+}
+
 // Few columns; odd sizes; one part and more of inputs, outputs and columns.
 TEST_P(WeightProductTest, EqualsDoublePrecision) {
   Normal normal(1);

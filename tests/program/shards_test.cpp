@@ -211,8 +211,8 @@ TEST(ShardEngines, OfAMergeAndAResumedRunAreThoseOfItsPassFiles) {
   const std::string path = pass_files(folder.file("a")).front();
   resumed.restore(read_pass_label(path).options, path);
   const RunSetup setup(resumed);
-  EXPECT_EQ(resumed.settings.engines,
-            (Engines{Engine::float32, Engine::int16, Engine::float32, Engine::int16}));
+  EXPECT_EQ(resumed.settings.engines, (Engines{Engine::float32, Engine::int16, Engine::int16,
+                                               Engine::float32, Engine::int16}));
 }
 
 class ShardCount : public testing::TestWithParam<int> {};

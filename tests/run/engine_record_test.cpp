@@ -19,7 +19,8 @@ EngineRecord sample_record(double speed) {
           .processor = "a \"processor\"",
           .n_thread = 2,
           .speeds = {{Engine::int16, speed}},
-          .engines = {Engine::float32, Engine::int16, Engine::float32, Engine::int16}};
+          .engines = {Engine::float32, Engine::int16, Engine::bfloat16_three, Engine::float32,
+                      Engine::int16}};
 }
 
 TEST(EngineRecord, IsReadBack) {

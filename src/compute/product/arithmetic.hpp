@@ -48,8 +48,14 @@ class Arithmetic {
 
   /// Inputs are packed in blocks of this many.
   virtual Index input_block() const = 0;
+  /// The most inputs that are multiplied before sums are written. Fewer keep the columns in the
+  /// first cache, more write sums less often.
+  virtual Index most_inputs() const = 0;
   /// Packs one column, times `scale`. @param x  X.n_in values.
   virtual void pack_column(const float* x, float scale, Index column, Operand& X) const = 0;
+  /// Copies a packed column of as many inputs.
+  virtual void copy_column(const Operand& from, Index column, Index to_column,
+                           Operand& to) const = 0;
   /// Packs `block` outputs, or as many as there are, from number `first` on, a multiple of `block`.
   /// @param W  outputs x n_in, or its transpose, of these outputs.
   virtual void pack_outputs(blas::ConstView W, blas::Transpose transpose, Index first,

@@ -193,6 +193,18 @@ void Bfloat16Sums::pack_column(const float* x, float scale, Index column, Operan
                          X.words.data() + place(X, column, 0) + column % block * tile_inputs);
 }
 
+void Bfloat16Sums::copy_column(const Operand& from, Index column, Index to_column,
+                               Operand& to) const {
+  const bfloat16::Number* x =
+      from.words.data() + place(from, column, 0) + column % block * tile_inputs;
+  bfloat16::Number* y = to.words.data() + place(to, to_column, 0) + to_column % block * tile_inputs;
+  for (Index first = 0; first < from.n_in; first += tile_inputs) {
+    for (int part = 0; part < n_part_; ++part, x += part_size, y += part_size) {
+      std::copy_n(x, tile_inputs, y);
+    }
+  }
+}
+
 void Bfloat16Sums::pack_outputs(blas::ConstView W, blas::Transpose transpose, Index first,
                                 Operand& packed) const {
   const bool transposed = transpose == blas::Transpose::yes;

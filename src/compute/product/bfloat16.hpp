@@ -35,7 +35,9 @@ class Bfloat16Sums : public Arithmetic {
   bool has_instructions() const override { return kernel_ != Bfloat16Kernel::portable; }
   bool portable_gives_same_bits() const override { return false; }
   Index input_block() const override { return 32; }
+  Index most_inputs() const override { return n_part_ == 1 ? 384 : 768; }
   void pack_column(const float* x, float scale, Index column, Operand& X) const override;
+  void copy_column(const Operand& from, Index column, Index to_column, Operand& to) const override;
   void pack_outputs(blas::ConstView W, blas::Transpose transpose, Index first,
                     Operand& packed) const override;
   void multiply(OperandRange X, OperandRange W, Index n_in, blas::View Y, bool add) const override;

@@ -178,6 +178,15 @@ void Int16Products::pack_column(const float* x, float scale, Index column, Opera
   std::fill(to + X.n_in, to + n_padded, std::int16_t{0});
 }
 
+void Int16Products::copy_column(const Operand& from, Index column, Index to_column,
+                                Operand& to) const {
+  const Index n_padded = padded_inputs(from.n_in), n_group = group_count(from.n_in);
+  std::copy_n(int16::numbers(from) + column * n_padded, n_padded,
+              int16::numbers(to) + to_column * n_padded);
+  std::copy_n(from.scales.data() + column * n_group, n_group,
+              to.scales.data() + to_column * n_group);
+}
+
 void Int16Products::pack_outputs(blas::ConstView W, blas::Transpose transpose, Index first,
                                  Operand& packed) const {
   const Index n_out = transpose == blas::Transpose::yes ? W.n_col : W.n_row;

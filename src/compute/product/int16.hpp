@@ -33,7 +33,9 @@ class Int16Products : public Arithmetic {
   bool has_instructions() const override { return kernel_ != Int16Kernel::portable; }
   bool portable_gives_same_bits() const override { return true; }
   Index input_block() const override;
+  Index most_inputs() const override { return 768; }
   void pack_column(const float* x, float scale, Index column, Operand& X) const override;
+  void copy_column(const Operand& from, Index column, Index to_column, Operand& to) const override;
   void pack_outputs(blas::ConstView W, blas::Transpose transpose, Index first,
                     Operand& packed) const override;
   void multiply(OperandRange X, OperandRange W, Index n_in, blas::View Y, bool add) const override;

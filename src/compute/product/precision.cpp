@@ -69,6 +69,13 @@ bool keeps_differences(const EngineEntry& entry, Precision precision) {
   return keeps(entry, precision) || (precision == Precision::high && entry.high_up_to > 0);
 }
 
+// The engine of the logits affects losses in second order alone: `float32` takes what keeps `high`,
+// and `high` computes no large changes again.
+bool keeps_logits(const EngineEntry& entry, Precision precision) {
+  return precision == Precision::float32 ? keeps(entry, Precision::high)
+                                         : keeps_differences(entry, precision);
+}
+
 double speed_of(Engine engine, const EngineSpeeds& speeds) {
   if (engine == Engine::float32) return 1;
   const auto found = std::ranges::find(speeds, engine, &EngineSpeed::engine);
@@ -94,6 +101,7 @@ Engines engines_by(Precision precision, const Choose& choose) {
       .passes = choose([](const EngineEntry& entry) { return keeps(entry, Precision::float32); }),
       .differences =
           choose([&](const EngineEntry& entry) { return keeps_differences(entry, precision); }),
+      .logits = choose([&](const EngineEntry& entry) { return keeps_logits(entry, precision); }),
       .gradients = choose([&](const EngineEntry& entry) {
         return keeps(entry, std::min(precision, Precision::high));
       }),
@@ -131,7 +139,8 @@ Engines forced_engines(Precision precision, Engine engine) {
 }
 
 void check_engines(const Engines& engines, const std::string& place) {
-  for (const Engine engine : {engines.passes, engines.differences, engines.gradients}) {
+  for (const Engine engine :
+       {engines.passes, engines.differences, engines.logits, engines.gradients}) {
     const Arithmetic* const arithmetic = entry_of(engine).arithmetic;
     if (arithmetic == nullptr || arithmetic->has_instructions() ||
         arithmetic->portable_gives_same_bits()) {

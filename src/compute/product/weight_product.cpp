@@ -16,7 +16,7 @@ constexpr Index least_threaded_size = 1 << 16;
 constexpr Index least_packed_columns = 128;
 // Packed weights of this size stay in a core's cache while blocks of columns are multiplied.
 constexpr std::uint64_t most_weight_bytes = 900'000;
-constexpr Index most_inputs = 768, most_block_columns = 256;
+constexpr Index most_block_columns = 256;
 
 // The size of nearly equal blocks of at most `most`, the same number for each thread; a multiple of
 // `multiple`. The last block may be smaller.
@@ -91,6 +91,24 @@ void PackedColumns::set(blas::ConstView X, const Products& products, float scale
   }
 }
 
+void PackedColumns::set_size(Index n_row, Index n_col, const Products& products) {
+  X_ = {nullptr, n_row, n_col, n_row};
+  products_ = products;
+  scale_ = 1;
+  products.arithmetic_->set_size(n_row, n_col, packed_);
+}
+
+void PackedColumns::set_column(Index column, const float* x) {
+  products_->arithmetic_->pack_column(x, 1, column, packed_);
+}
+
+void PackedColumns::take(const PackedColumns& from, std::span<const TokenId> columns) {
+  set_size(from.X_.n_row, columns.size(), *from.products_);
+  for (Index c = 0; c < columns.size(); ++c) {
+    products_->arithmetic_->copy_column(from.packed_, static_cast<Index>(columns[c]), c, packed_);
+  }
+}
+
 void PackedColumns::multiply_serial(blas::ConstView W, blas::Transpose transpose, blas::View Y,
                                     bool add) const {
   if (!products_->packs()) {
@@ -135,7 +153,7 @@ void WeightProduct::set(blas::ConstView W, blas::Transpose transpose, const Prod
   const Arithmetic* const arithmetic = products.arithmetic_;
   if (arithmetic == nullptr) return;
   const Index n_in = input_count(W, transpose), n_out = output_count(W, transpose);
-  const Index n_input = even_block(n_in, most_inputs, arithmetic->input_block()),
+  const Index n_input = even_block(n_in, arithmetic->most_inputs(), arithmetic->input_block()),
               n_block = (n_in + n_input - 1) / n_input;
   if (blocks_.size() < n_block) blocks_.resize(n_block);
   for (Index i = 0; i < n_block; ++i) {
@@ -197,8 +215,9 @@ void WeightProduct::multiply_serial(const PackedColumns& X, Index first, blas::V
 }
 
 std::uint64_t WeightProduct::thread_bytes(Engine engine) {
-  if (entry_of(engine).arithmetic == nullptr) return 0;
-  return most_weight_bytes + packed_bytes(most_inputs, most_block_columns, engine);
+  const Arithmetic* const arithmetic = entry_of(engine).arithmetic;
+  if (arithmetic == nullptr) return 0;
+  return most_weight_bytes + arithmetic->bytes(arithmetic->most_inputs(), most_block_columns);
 }
 
 Products Products::for_columns(Index n_column) const {

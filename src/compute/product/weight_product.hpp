@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "compute/product/engines.hpp"
@@ -51,6 +52,14 @@ class PackedColumns {
   /// @param X      must outlive the use of this object.
   /// @param scale  X is multiplied by it.
   void set(blas::ConstView X, const Products& products, float scale = 1);
+
+  /// Makes room for columns that come one by one, for an engine that packs. Columns are undefined
+  /// until they are set.
+  void set_size(Index n_row, Index n_col, const Products& products);
+  /// Packs one column on the calling thread. @param x  n_row values.
+  void set_column(Index column, const float* x);
+  /// Some columns of others, which are packed. @param columns  in any order.
+  void take(const PackedColumns& from, std::span<const TokenId> columns);
 
   /// Y = W X, or Y += W X, on the calling thread. Packs the weights a few outputs at a time.
   /// @param W  out x in, or its transpose.
