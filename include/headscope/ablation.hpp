@@ -119,7 +119,7 @@ class HeadAblation : public LayerObserver {
                              const Engines& engines, const VocabularySample& sample = {},
                              bool with_projections = false);
 
-  static constexpr Index columns_at_once = 65536;
+  static constexpr Index columns_at_once = 49152;
 
  private:
   struct Workspace;

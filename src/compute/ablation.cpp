@@ -43,12 +43,16 @@ std::vector<bool> above_typical(const std::vector<double>& sizes,
   return above;
 }
 
-DifferenceProducts products_of(const ComputeContext& context) {
-  return {context.differences(), context.passes(), context.passes(), context.logits()};
+DifferenceProducts exact_products(const ComputeContext& context) {
+  const Engines& engines = context.engines();
+  return {context.passes(), context.passes(), context.passes(), context.logits(),
+          engines.logits != engines.passes};
 }
 
-DifferenceProducts exact_products(const ComputeContext& context) {
-  return {context.passes(), context.passes(), context.passes(), context.logits()};
+DifferenceProducts products_of(const ComputeContext& context) {
+  const Engines& engines = context.engines();
+  if (engines.differences == engines.passes) return exact_products(context);
+  return {context.differences(), context.passes(), context.passes(), context.logits()};
 }
 
 // Where a sample of the vocabulary is exact enough, so is the gradients' engine for attention.

@@ -16,6 +16,9 @@ struct DifferenceProducts {
   Products passes;       ///< clean values
   Products attention;    ///< keys and values of variants
   Products logits;       ///< the unembedding by differences
+  /// Whether `passes` computes losses of a large second order anew: where `logits` is less exact
+  /// than the losses are to be.
+  bool is_guarded = false;
 };
 
 /// @throws ShapeError unless `difference` has the rows of `clean` and whole variants of its

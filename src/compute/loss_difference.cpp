@@ -21,6 +21,8 @@ constexpr Index most_columns = 512, least_columns = 64;
 // where less than this share is left of the sum over the clean probabilities.
 constexpr float trusted_difference = 60.0F;
 constexpr double trusted_share = 1e-9;
+// Where the second order adds more to the loss, the errors of the logits' engine count.
+constexpr double trusted_curvature = 0.5;
 
 // What a variant's column needs of the vocabulary processed so far.
 struct Sums {
@@ -36,9 +38,10 @@ struct Sums {
     const double relative = (first_order + curvature) / clean;
     return relative > -0.5 ? std::log1p(relative) : std::log(changed / clean);
   }
-  bool is_exact() const {
+  bool is_trusted() const {
     return largest_difference < trusted_difference && changed > trusted_share * clean;
   }
+  bool is_of_first_order() const { return curvature < trusted_curvature * clean; }
 };
 
 // A thread's differences of logits: a chunk of the vocabulary x some columns.
@@ -116,6 +119,7 @@ class LossDifference {
         mean_unembedding_(mean_unembedding),
         logits_(products.logits.for_columns(D.n_col)),
         passes_(products.passes),
+        is_guarded_(products.is_guarded),
         normalized_(normalized),
         D_(D),
         packed_D_(D, logits_),
@@ -236,7 +240,7 @@ class LossDifference {
       for (Index i = 0; i < predictions_.size(); ++i) {
         const Sums& sums = sums_[v * n_clean() + predictions_[i].column];
         const Target& found = targets_[v * predictions_.size() + i];
-        if (!sums.is_exact()) inexact.push_back(i);
+        if (!sums.is_trusted() || (is_guarded_ && !sums.is_of_first_order())) inexact.push_back(i);
         loss.correct.push_back(!found.lost && found.logit >= sums.largest_logit ? 1 : 0);
       }
       replace_losses(model_, passes_, normalized_, D, predictions_, inexact, loss);
@@ -258,6 +262,7 @@ class LossDifference {
   const Model& model_;
   const Vector& mean_unembedding_;
   Products logits_, passes_;
+  bool is_guarded_;
   blas::ConstView normalized_, D_;
   PackedColumns packed_D_;
   const TokenLoss& clean_;
