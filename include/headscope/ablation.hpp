@@ -98,10 +98,11 @@ class HeadAblation : public LayerObserver {
     return losses(SequenceBatch::of_document(tokens), variants);
   }
 
-  /// Whether `losses` approximates: by a faster engine or by a sample of the vocabulary.
+  /// Whether `losses` approximates: by a faster engine for differences or by a sample of the
+  /// vocabulary.
   bool is_approximate() const;
-  /// The same losses with differences multiplied by OpenBLAS and all entries of the vocabulary;
-  /// Engines::passes multiplies the rest, as in `losses`. Their difference from `losses` is the
+  /// The same losses with differences and their logits multiplied by OpenBLAS and all entries of
+  /// the vocabulary; Engines::passes multiplies the rest. Their difference from `losses` is the
   /// error of `losses`.
   std::vector<TokenLoss> float32_losses(const SequenceBatch& batch,
                                         std::span<const HeadVariant> variants);

@@ -34,12 +34,13 @@ enum class Engine {
 /// The engines of a computation, by what they multiply.
 struct Engines {
   Engine passes = Engine::float32;       ///< forward passes, their losses, and all attention but
-                                         ///< that of backward passes
+                                         ///< that of `gradients`
   Engine differences = Engine::float32;  ///< differences of ablated streams from the clean stream
   Engine logits = Engine::float32;       ///< differences of an ablated model's logits, whose
                                          ///< first-order effect on the loss does not depend on this
                                          ///< engine
-  Engine gradients = Engine::float32;    ///< backward passes
+  Engine gradients = Engine::float32;    ///< backward passes, and attention of ablated streams
+                                         ///< where a sample stands for the vocabulary
   Engine screening = Engine::float32;    ///< searches for candidates, which are then computed
                                          ///< exactly: results do not depend on this engine
 

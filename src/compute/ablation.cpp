@@ -44,15 +44,13 @@ std::vector<bool> above_typical(const std::vector<double>& sizes,
 }
 
 DifferenceProducts exact_products(const ComputeContext& context) {
-  const Engines& engines = context.engines();
-  return {context.passes(), context.passes(), context.passes(), context.logits(),
-          engines.logits != engines.passes};
+  return {context.passes(), context.passes(), context.passes(), context.passes()};
 }
 
 DifferenceProducts products_of(const ComputeContext& context) {
   const Engines& engines = context.engines();
-  if (engines.differences == engines.passes) return exact_products(context);
-  return {context.differences(), context.passes(), context.passes(), context.logits()};
+  const bool is_guarded = engines.differences == engines.passes && engines.logits != engines.passes;
+  return {context.differences(), context.passes(), context.passes(), context.logits(), is_guarded};
 }
 
 // Where a sample of the vocabulary is exact enough, so is the gradients' engine for attention.

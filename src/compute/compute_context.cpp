@@ -49,7 +49,10 @@ std::uint64_t ComputeContext::bytes(const ModelConfig& config, Index n_token, in
              token_loss_product_bytes(config.d_model, n_token, n_thread, engine) +
              n_thread * WeightProduct::thread_bytes(engine);
   }
-  return bytes + n_thread * attention_thread_bytes(config.d_head(), n_token, engines.passes);
+  // Gradients' attention also serves ablations.
+  return bytes +
+         n_thread * std::max(attention_thread_bytes(config.d_head(), n_token, engines.passes),
+                             attention_thread_bytes(config.d_head(), n_token, engines.gradients));
 }
 
 }  // namespace headscope

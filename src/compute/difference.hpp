@@ -14,7 +14,7 @@ namespace headscope {
 struct DifferenceProducts {
   Products differences;  ///< weights by differences
   Products passes;       ///< clean values
-  Products attention;    ///< keys and values of variants
+  Products attention;    ///< queries, keys, values and patterns of variants
   Products logits;       ///< the unembedding by differences
   /// Whether `passes` computes losses of a large second order anew: where `logits` is less exact
   /// than the losses are to be.

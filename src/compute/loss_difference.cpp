@@ -17,29 +17,22 @@ namespace {
 // A thread's logits (vocabulary_chunk x most_columns) stay in its share of the cache.
 constexpr Index most_columns = 512, least_columns = 64;
 
-// Beyond this difference of a logit, e^d times a vanishing clean probability can matter; so it can
-// where less than this share is left of the sum over the clean probabilities.
+// Beyond this difference of a logit from its mean, e^d times a vanishing clean probability can
+// matter.
 constexpr float trusted_difference = 60.0F;
-constexpr double trusted_share = 1e-9;
 // Where the second order adds more to the loss, the errors of the logits' engine count.
 constexpr double trusted_curvature = 0.5;
 
-// What a variant's column needs of the vocabulary processed so far.
+// What a variant's column needs of the vocabulary processed so far. Differences d are measured from
+// their mean under p.
 struct Sums {
   double clean = 0;      // of p
-  double changed = 0;    // of p exp(d)
   double curvature = 0;  // of p (exp(d) - 1 - d)
   float largest_logit = -infinity;
   float largest_difference = -infinity;
 
-  // log(sum of p exp(d) / sum of p), from the sum of p d. Each form is exact where the other
-  // cancels.
-  double log_ratio(double first_order) const {
-    const double relative = (first_order + curvature) / clean;
-    return relative > -0.5 ? std::log1p(relative) : std::log(changed / clean);
-  }
   bool is_trusted() const {
-    return largest_difference < trusted_difference && changed > trusted_share * clean;
+    return largest_difference < trusted_difference && std::isfinite(curvature);
   }
   bool is_of_first_order() const { return curvature < trusted_curvature * clean; }
 };
@@ -60,52 +53,51 @@ struct CleanChunk {
 };
 
 struct ChunkSums {
-  float changed = 0, curvature = 0, largest_difference = -infinity, largest_logit = -infinity;
+  float curvature = 0, largest_difference = -infinity, largest_logit = -infinity;
 };
 
 HEADSCOPE_VECTORISED ChunkSums sums_of(const float* logits, const float* p, const float* d,
-                                       Index count) {
+                                       float mean, Index count) {
   float most = -infinity, least = infinity, largest = -infinity;
 #pragma omp simd reduction(max : most, largest) reduction(min : least)
   for (Index v = 0; v < count; ++v) {
-    most = d[v] > most ? d[v] : most;
-    least = d[v] < least ? d[v] : least;
-    const float logit = logits[v] + d[v];
+    const float x = d[v] - mean, logit = logits[v] + d[v];
+    most = x > most ? x : most;
+    least = x < least ? x : least;
     largest = logit > largest ? logit : largest;
   }
-  float changed = 0, curvature = 0;
+  float curvature = 0;
   constexpr float small = vector_math::small_exponent;
   if (-small < least && most < small) {
-#pragma omp simd reduction(+ : changed, curvature)
+#pragma omp simd reduction(+ : curvature)
     for (Index v = 0; v < count; ++v) {
-      const float e = vector_math::small_exponential_change(d[v]);
-      changed += p[v] * (1.0F + e);
-      curvature += p[v] * (e - d[v]);
+      const float x = d[v] - mean;
+      curvature += p[v] * (vector_math::small_exponential_change(x) - x);
     }
   } else {
-#pragma omp simd reduction(+ : changed, curvature)
+#pragma omp simd reduction(+ : curvature)
     for (Index v = 0; v < count; ++v) {
-      const float x = vector_math::select(d[v] > 88.0F, 88.0F, d[v]);
-      const vector_math::Exponential e = vector_math::exponential_and_change(x);
-      changed += p[v] * e.value;
-      curvature += p[v] * (e.change - d[v]);
+      const float from_mean = d[v] - mean;
+      const float x = vector_math::select(from_mean > 88.0F, 88.0F, from_mean);
+      curvature += p[v] * (vector_math::exponential_and_change(x).change - x);
     }
   }
-  return {changed, curvature, most, largest};
+  return {curvature, most, largest};
 }
 
 void add(const ChunkSums& chunk, Sums& sums) {
-  sums.changed += static_cast<double>(chunk.changed);
   sums.curvature += static_cast<double>(chunk.curvature);
   sums.largest_difference = std::max(sums.largest_difference, chunk.largest_difference);
   sums.largest_logit = std::max(sums.largest_logit, chunk.largest_logit);
 }
 
 // Adds entries [0, count) of a chunk. Short float sums, added up in double.
-void add_entries(const float* logits, const float* p, const float* d, Index count, Sums& sums) {
+void add_entries(const float* logits, const float* p, const float* d, float mean, Index count,
+                 Sums& sums) {
   constexpr Index stretch = 256;
   for (Index first = 0; first < count; first += stretch) {
-    add(sums_of(logits + first, p + first, d + first, std::min(stretch, count - first)), sums);
+    add(sums_of(logits + first, p + first, d + first, mean, std::min(stretch, count - first)),
+        sums);
   }
 }
 
@@ -137,10 +129,10 @@ class LossDifference {
   std::vector<TokenLoss> run() {
     const Index d_vocab = model_.unembedding().n_cols;
     find_clean_shifts();
-    const bool finds_expected_entry = expected_entry_.is_empty();
-    if (finds_expected_entry) expected_entry_.zeros(D_.n_row, n_clean());
+    if (expected_entry_.is_empty()) expected_entry_ = expected_entry();
+    find_means();
     for (Index first = 0; first < d_vocab; first += vocabulary_chunk) {
-      run_chunk(first, std::min(vocabulary_chunk, d_vocab - first), finds_expected_entry);
+      run_chunk(first, std::min(vocabulary_chunk, d_vocab - first));
     }
     return losses();
   }
@@ -166,12 +158,34 @@ class LossDifference {
     }
   }
 
-  void run_chunk(Index first, Index count, bool adds_expected_entry) {
+  // Sum over v of p_v (W_v - mean), by column.
+  Matrix expected_entry() {
+    const Index d_vocab = model_.unembedding().n_cols;
+    Matrix sum(D_.n_row, n_clean(), arma::fill::zeros);
+    arma::vec clean(n_clean(), arma::fill::zeros);
+    for (Index first = 0; first < d_vocab; first += vocabulary_chunk) {
+      const Index count = std::min(vocabulary_chunk, d_vocab - first);
+      compute_clean(first, count);
+      centre_entries(first, count);
+      passes_.multiply(entries_, blas::Transpose::no, chunk_.probabilities, sum, true);
+      clean += clean_sum_;
+    }
+    for (Index t = 0; t < n_clean(); ++t) sum.col(t) /= static_cast<float>(clean(t));
+    return sum;
+  }
+
+  void find_means() {
+    means_.set_size(n_column());
+#pragma omp parallel for schedule(static)
+    for (Index c = 0; c < n_column(); ++c) {
+      means_(c) = dot(expected_entry_.colptr(c % n_clean()), D_.column(c), D_.n_row);
+    }
+  }
+
+  void run_chunk(Index first, Index count) {
     compute_clean(first, count);
     centre_entries(first, count);
-    if (adds_expected_entry) {
-      passes_.multiply(entries_, blas::Transpose::no, chunk_.probabilities, expected_entry_, true);
-    }
+    entries_product_.set(entries_, blas::Transpose::yes, logits_);
     const auto n_thread = static_cast<Index>(blas::thread_count());
     const Index block =
         std::clamp((n_column() / n_thread + 1) / Arithmetic::block * Arithmetic::block,
@@ -190,7 +204,6 @@ class LossDifference {
     for (Index v = 0; v < count; ++v) {
       entries_.col(v) = model_.unembedding().col(first + v) - mean_unembedding_;
     }
-    entries_product_.set(entries_, blas::Transpose::yes, logits_);
   }
 
   void compute_clean(Index first, Index count) {
@@ -223,7 +236,7 @@ class LossDifference {
       found.lost = before >= found.logit;
     }
     sums.clean += clean_sum_(t);
-    add_entries(logits, p, d, count, sums);
+    add_entries(logits, p, d, static_cast<float>(means_(column)), count, sums);
   }
 
   std::vector<TokenLoss> losses() const {
@@ -250,13 +263,15 @@ class LossDifference {
 
   // From the difference of the normalized stream in the prediction's column.
   double loss_of(Index variant, Index prediction, const float* difference) const {
-    const Index column = predictions_[prediction].column;
-    const Sums& sums = sums_[variant * n_clean() + column];
-    const double expected = dot(expected_entry_.colptr(column), difference, D_.n_row);
+    const Index column = variant * n_clean() + predictions_[prediction].column;
+    const Sums& sums = sums_[column];
     const double of_target =
         dot(model_.unembedding().colptr(target(prediction)), difference, D_.n_row) -
         dot(mean_unembedding_.memptr(), difference, D_.n_row);
-    return clean_.nll[prediction] + sums.log_ratio(expected) - of_target;
+    // What the sums took for the mean, and what rounding left of it.
+    const auto mean = static_cast<double>(static_cast<float>(means_(column)));
+    const double log_sum = std::log1p(sums.curvature / sums.clean + (means_(column) - mean));
+    return clean_.nll[prediction] + log_sum + mean - of_target;
   }
 
   const Model& model_;
@@ -274,6 +289,7 @@ class LossDifference {
   Matrix entries_;  // of the chunk, centred
   WeightProduct entries_product_;
   arma::vec clean_sum_;  // of the chunk's probabilities
+  arma::vec means_;      // of d under p, by column of D
   std::vector<Sums> sums_;
   std::vector<Target> targets_;  // variant by variant
 };
@@ -314,7 +330,8 @@ void replace_losses(const Model& model, const Products& passes, blas::ConstView 
 std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column, int n_thread,
                                     Engine engine) {
   const std::uint64_t chunks = 2 * n_token + d_model + n_thread * std::min(most_columns, n_column);
-  return vocabulary_chunk * chunks * sizeof(float) + n_column * (sizeof(Sums) + sizeof(Target)) +
+  return vocabulary_chunk * chunks * sizeof(float) +
+         n_column * (sizeof(Sums) + sizeof(Target) + sizeof(double)) +
          packed_bytes(d_model, n_column, engine) + packed_bytes(d_model, vocabulary_chunk, engine);
 }
 

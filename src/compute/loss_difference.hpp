@@ -12,11 +12,12 @@ inline constexpr Index vocabulary_chunk = 1024;
 
 /// Losses of variants of one batch, from the difference of their normalized final stream.
 ///
-///   nll' - nll = log(1 + E d + sum over v of p_v (exp(d_v) - 1 - d_v)) - d_target,   d = W_U D
+///   nll' - nll = E d + log(1 + sum over v of p_v (exp(x_v) - 1 - x_v)) - d_target,
+///   d = W_U D,   x = d - E d
 ///
 /// The expected difference E d = sum over v of p_v d_v = (sum over v of p_v W_v) D and that of the
-/// target are float32 products of vectors. What is left of the sum is of second order in d: so are
-/// the errors of the engine that multiplies the unembedding.
+/// target are float32 products of vectors. What is left is of second order in x: so are the errors
+/// of the engine that multiplies the unembedding.
 ///
 /// The clean probabilities p are computed a chunk of the vocabulary at a time, once for all
 /// variants.

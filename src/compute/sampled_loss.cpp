@@ -108,15 +108,14 @@ CentredEntries::CentredEntries(const Matrix& unembedding, const Vector& mean,
     : unembedding_(unembedding), mean_(mean), products_(products) {
   if (!products.packs()) return;
   packed_.set_size(unembedding.n_rows, unembedding.n_cols, products);
-#pragma omp parallel
-  {
-    std::vector<float> centred(unembedding.n_rows);
-#pragma omp for schedule(static)
-    for (Index v = 0; v < unembedding.n_cols; ++v) {
-      subtract_columns(unembedding.colptr(v), mean.memptr(), centred.size(), centred.data());
-      packed_.set_column(v, centred.data());
+  constexpr Index at_once = 512;
+  for_blocks_in_parallel(unembedding.n_cols, at_once, [&](Index first, Index count) {
+    Vector centred(unembedding.n_rows);
+    for (Index v = first; v < first + count; ++v) {
+      subtract_columns(unembedding.colptr(v), mean.memptr(), centred.n_elem, centred.memptr());
+      packed_.set_column(v, centred.memptr());
     }
-  }
+  });
 }
 
 void CentredEntries::multiply(blas::ConstView D, std::span<const TokenId> entries,
@@ -257,7 +256,7 @@ std::vector<TokenLoss> VocabularyDraw::losses(
             static_cast<double>(sums.mean[v]);
         losses[v].nll[prediction] = clean.nll[prediction] + sums.log_sum[v] - of_target;
         losses[v].correct[prediction] =
-            column.logits[place] + d(v, place) - sums.mean[v] >= sums.largest_logit[v] ? 1 : 0;
+            column.logits[place] + (d(v, place) - sums.mean[v]) >= sums.largest_logit[v] ? 1 : 0;
         is_inexact[v][prediction] = is_trusted(sums, v) ? 0 : 1;
       }
     }

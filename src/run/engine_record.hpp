@@ -19,7 +19,7 @@ struct EngineRecord {
   Engines engines = {};
 };
 
-/// `int16 for differences, float32 for forward passes, float32 for gradients`.
+/// `int16 for differences, float32 for forward passes, int16 for logits, float32 for gradients`.
 std::string engines_text(const Engines& engines);
 
 /// Engines as JSON, by use. @throws DataError naming `place` if the text is not of that form.

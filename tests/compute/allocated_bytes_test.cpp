@@ -71,7 +71,7 @@ class AllocatedBytes : public testing::TestWithParam<MeasuredModel> {
   const ModelConfig config = GetParam().config;
   const Index n_token = config.n_ctx;
   const Engine engine = GetParam().engine;
-  const Engines engines{engine, engine, engine};
+  const Engines engines{engine, engine, engine, engine};
   const Model model = test::random_weights(config, 1);
   const TokenIds tokens = test::Normal(2).tokens(n_token, config.d_vocab);
 };

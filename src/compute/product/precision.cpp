@@ -69,8 +69,7 @@ bool keeps_differences(const EngineEntry& entry, Precision precision) {
   return keeps(entry, precision) || (precision == Precision::high && entry.high_up_to > 0);
 }
 
-// The engine of the logits affects losses in second order alone: `float32` takes what keeps `high`,
-// and `high` computes no large changes again.
+// The engine of the logits affects losses in second order alone: `float32` takes what keeps `high`.
 bool keeps_logits(const EngineEntry& entry, Precision precision) {
   return precision == Precision::float32 ? keeps(entry, Precision::high)
                                          : keeps_differences(entry, precision);
