@@ -47,18 +47,13 @@ DifferenceProducts exact_products(const ComputeContext& context) {
   return {context.passes(), context.passes(), context.passes(), context.passes()};
 }
 
+// Where differences are less exact than forward passes, so may the attention of their streams be.
 DifferenceProducts products_of(const ComputeContext& context) {
   const Engines& engines = context.engines();
-  const bool is_guarded = engines.differences == engines.passes && engines.logits != engines.passes;
-  return {context.differences(), context.passes(), context.passes(), context.logits(), is_guarded};
-}
-
-// Where a sample of the vocabulary is exact enough, so is the gradients' engine for attention.
-DifferenceMethod method_of(const ComputeContext& context, const AblationPrecision& precision) {
-  DifferenceProducts products = products_of(context);
-  if (precision.sample.is_whole()) return {products};
-  products.attention = context.gradients();
-  return {products, true};
+  const bool is_exact = engines.differences == engines.passes,
+             is_guarded = is_exact && engines.logits != engines.passes;
+  return {context.differences(), context.passes(),
+          is_exact ? context.passes() : context.gradients(), context.logits(), is_guarded};
 }
 
 }  // namespace
@@ -123,7 +118,8 @@ std::vector<TokenLoss> HeadAblation::losses(const SequenceBatch& batch,
   const TokenLoss& clean = clean_loss(batch);
   DifferencePass& pass = workspace_->pass;
   const std::vector<VariantChange> changes = changes_of(variants, model_.config, batch.n_column());
-  const DifferenceMethod fast = method_of(context_, precision_), exact{exact_products(context_)};
+  const DifferenceMethod fast{products_of(context_), !precision_.sample.is_whole()},
+      exact{exact_products(context_)};
   if (std::isinf(precision_.exact_above)) return pass.losses(batch, clean, changes, fast);
 
   std::vector<TokenLoss> losses(changes.size());

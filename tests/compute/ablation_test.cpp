@@ -219,6 +219,22 @@ TEST(HeadAblationLogits, OfLargeChangesAreExactWhateverTheirEngine) {
   }
 }
 
+// Six bfloat16 products are exact, but not to the bits of three.
+TEST(HeadAblationAttention, IsByTheGradientsEngineWhereDifferencesAreLessExactThanPasses) {
+  const Model model = test::random_weights(test::small_config(), 7);
+  const TokenIds tokens = test::Normal(5).tokens(140, model.config.d_vocab);
+  const std::vector<HeadVariant> variants{{0, {1}}, {1, {0, 2}}};
+  const auto losses = [&](const Engines& engines) {
+    HeadAblation ablation(model, engines);
+    observe(ablation, model, tokens);
+    return ablation.losses(tokens, variants)[0].nll;
+  };
+  const Engine three = Engine::bfloat16_three, six = Engine::bfloat16_six;
+  EXPECT_NE(losses({.differences = three, .gradients = three}),
+            losses({.differences = three, .gradients = six}));
+  EXPECT_EQ(losses({.gradients = three}), losses({.gradients = six}));
+}
+
 /// By variant, the root mean square over tokens of |W_O dz| / |stream after the attention|, which
 /// counts as 0 where the stream is 0.
 std::vector<double> first_moves(const Model& model, const TokenIds& tokens,

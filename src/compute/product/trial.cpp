@@ -1,8 +1,11 @@
+#include <omp.h>
+
 #include <algorithm>
 #include <functional>
 #include <vector>
 
 #include "base/processor_seconds.hpp"
+#include "base/thread_errors.hpp"
 #include "compute/product/weight_product.hpp"
 #include "headscope/precision.hpp"
 
@@ -20,7 +23,9 @@ std::vector<float> scattered(Index n_row, Index n_col) {
   return values;
 }
 
-// The products of an MLP, the widest of a layer, by every engine with instructions.
+// The products of an MLP, the widest of a layer, by every engine with instructions. All threads
+// compute at once, as in a layer, since they may share caches and units of the processor. No thread
+// needs the results of another, since a thread that waits takes processor time too.
 class Trial {
  public:
   explicit Trial(const ModelConfig& config)
@@ -29,10 +34,7 @@ class Trial {
         // As wide as the products of all ablated heads of a layer.
         n_column_(std::min(config.n_head * config.n_ctx, most_columns)),
         weights_(scattered(d_model_, d_mlp_)),
-        narrow_(scattered(d_model_, n_column_)),
-        wide_(d_mlp_ * n_column_),
-        back_(d_model_ * n_column_) {
-    scratch_.make_room();
+        narrow_(scattered(d_model_, n_column_)) {
     for (const EngineEntry& entry : engines()) {
       if (entry.arithmetic == nullptr || entry.arithmetic->has_instructions()) {
         tried_.push_back({entry.engine, {}});
@@ -44,6 +46,12 @@ class Trial {
     if (tried_.size() < 2 || d_mlp_ == 0) return {};
     constexpr int least_rounds = 5, most_rounds = 31;
     constexpr double enough_seconds = 0.04;  // of the processors
+    workers_.resize(static_cast<std::size_t>(std::min(omp_get_max_threads(), most_threads)));
+    for (Worker& worker : workers_) {
+      worker.wide.resize(d_mlp_ * n_column_);
+      worker.back.resize(d_model_ * n_column_);
+      worker.scratch.make_room();
+    }
     round();
     for (Tried& engine : tried_) engine.seconds.clear();  // memory was new
     const double begin = processor_seconds();
@@ -60,25 +68,44 @@ class Trial {
   }
 
  private:
-  static constexpr Index most_weights = 1024, most_columns = 2048;
+  static constexpr Index most_weights = 1024, most_columns = 1024;
+  static constexpr int most_threads = 16;
 
   struct Tried {
     Engine engine;
-    std::vector<double> seconds;  // by round
+    std::vector<double> seconds;  // by round, of all threads
+  };
+
+  // A thread's results.
+  struct Worker {
+    std::vector<float> wide, back;
+    Scratch scratch;
   };
 
   void round() {
     for (Tried& engine : tried_) {
-      const Products products(engine.engine, scratch_);
-      const blas::ConstView W{weights_.data(), d_mlp_, d_model_, d_mlp_};
-      const blas::ConstView narrow{narrow_.data(), d_model_, n_column_, d_model_};
-      const blas::View wide{wide_.data(), d_mlp_, n_column_, d_mlp_},
-          back{back_.data(), d_model_, n_column_, d_model_};
-      const double begin = processor_seconds();
-      products.multiply(W, blas::Transpose::no, narrow, wide);
-      products.multiply(W, blas::Transpose::yes, wide, back);
-      engine.seconds.push_back(processor_seconds() - begin);
+      const auto n_thread = static_cast<int>(workers_.size());
+      double sum = 0;
+      ThreadErrors errors;
+#pragma omp parallel for num_threads(n_thread) schedule(static, 1) reduction(+ : sum)
+      for (int t = 0; t < n_thread; ++t) {
+        errors.run([&] { sum += seconds_of(engine.engine, workers_[t]); });
+      }
+      errors.rethrow();
+      engine.seconds.push_back(sum);
     }
+  }
+
+  double seconds_of(Engine engine, Worker& worker) {
+    const Products products(engine, worker.scratch);
+    const blas::ConstView W{weights_.data(), d_mlp_, d_model_, d_mlp_};
+    const blas::ConstView narrow{narrow_.data(), d_model_, n_column_, d_model_};
+    const blas::View wide{worker.wide.data(), d_mlp_, n_column_, d_mlp_},
+        back{worker.back.data(), d_model_, n_column_, d_model_};
+    const double begin = thread_seconds();
+    products.multiply(W, blas::Transpose::no, narrow, wide);
+    products.multiply(W, blas::Transpose::yes, wide, back);
+    return thread_seconds() - begin;
   }
 
   static double median_ratio(const std::vector<double>& dividends,
@@ -91,8 +118,8 @@ class Trial {
   }
 
   Index d_model_, d_mlp_, n_column_;
-  std::vector<float> weights_, narrow_, wide_, back_;
-  Scratch scratch_;
+  std::vector<float> weights_, narrow_;
+  std::vector<Worker> workers_;
   std::vector<Tried> tried_;
 };
 
