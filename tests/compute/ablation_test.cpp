@@ -219,7 +219,7 @@ TEST(HeadAblationLogits, OfLargeChangesAreExactWhateverTheirEngine) {
   }
 }
 
-// Six bfloat16 products are exact, but not to the bits of three.
+// Losses by three and by six bfloat16 products differ in their last bits.
 TEST(HeadAblationAttention, IsByTheGradientsEngineWhereDifferencesAreLessExactThanPasses) {
   const Model model = test::random_weights(test::small_config(), 7);
   const TokenIds tokens = test::Normal(5).tokens(140, model.config.d_vocab);

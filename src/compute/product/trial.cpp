@@ -1,5 +1,3 @@
-#include <omp.h>
-
 #include <algorithm>
 #include <functional>
 #include <vector>
@@ -24,8 +22,7 @@ std::vector<float> scattered(Index n_row, Index n_col) {
 }
 
 // The products of an MLP, the widest of a layer, by every engine with instructions. All threads
-// compute at once, as in a layer, since they may share caches and units of the processor. No thread
-// needs the results of another, since a thread that waits takes processor time too.
+// compute at once, as in a layer, since they may share caches and units of the processor.
 class Trial {
  public:
   explicit Trial(const ModelConfig& config)
@@ -34,7 +31,10 @@ class Trial {
         // As wide as the products of all ablated heads of a layer.
         n_column_(std::min(config.n_head * config.n_ctx, most_columns)),
         weights_(scattered(d_model_, d_mlp_)),
-        narrow_(scattered(d_model_, n_column_)) {
+        narrow_(scattered(d_model_, n_column_)),
+        wide_(d_mlp_ * n_column_),
+        back_(d_model_ * n_column_) {
+    scratch_.make_room();
     for (const EngineEntry& entry : engines()) {
       if (entry.arithmetic == nullptr || entry.arithmetic->has_instructions()) {
         tried_.push_back({entry.engine, {}});
@@ -46,12 +46,6 @@ class Trial {
     if (tried_.size() < 2 || d_mlp_ == 0) return {};
     constexpr int least_rounds = 5, most_rounds = 31;
     constexpr double enough_seconds = 0.04;  // of the processors
-    workers_.resize(static_cast<std::size_t>(std::min(omp_get_max_threads(), most_threads)));
-    for (Worker& worker : workers_) {
-      worker.wide.resize(d_mlp_ * n_column_);
-      worker.back.resize(d_model_ * n_column_);
-      worker.scratch.make_room();
-    }
     round();
     for (Tried& engine : tried_) engine.seconds.clear();  // memory was new
     const double begin = processor_seconds();
@@ -68,44 +62,56 @@ class Trial {
   }
 
  private:
-  static constexpr Index most_weights = 1024, most_columns = 1024;
-  static constexpr int most_threads = 16;
+  static constexpr Index most_weights = 1024, most_columns = 2048;
 
   struct Tried {
     Engine engine;
-    std::vector<double> seconds;  // by round, of all threads
-  };
-
-  // A thread's results.
-  struct Worker {
-    std::vector<float> wide, back;
-    Scratch scratch;
+    std::vector<double> seconds;  // by round
   };
 
   void round() {
     for (Tried& engine : tried_) {
-      const auto n_thread = static_cast<int>(workers_.size());
-      double sum = 0;
-      ThreadErrors errors;
-#pragma omp parallel for num_threads(n_thread) schedule(static, 1) reduction(+ : sum)
-      for (int t = 0; t < n_thread; ++t) {
-        errors.run([&] { sum += seconds_of(engine.engine, workers_[t]); });
-      }
-      errors.rethrow();
-      engine.seconds.push_back(sum);
+      const Products products = Products(engine.engine, scratch_).for_columns(n_column_);
+      const blas::ConstView W{weights_.data(), d_mlp_, d_model_, d_mlp_};
+      const blas::ConstView narrow{narrow_.data(), d_model_, n_column_, d_model_};
+      const blas::View wide{wide_.data(), d_mlp_, n_column_, d_mlp_},
+          back{back_.data(), d_model_, n_column_, d_model_};
+      engine.seconds.push_back(multiply(W, blas::Transpose::no, narrow, wide, products) +
+                               multiply(W, blas::Transpose::yes, wide, back, products));
     }
   }
 
-  double seconds_of(Engine engine, Worker& worker) {
-    const Products products(engine, worker.scratch);
-    const blas::ConstView W{weights_.data(), d_mlp_, d_model_, d_mlp_};
-    const blas::ConstView narrow{narrow_.data(), d_model_, n_column_, d_model_};
-    const blas::View wide{worker.wide.data(), d_mlp_, n_column_, d_mlp_},
-        back{worker.back.data(), d_model_, n_column_, d_model_};
-    const double begin = thread_seconds();
-    products.multiply(W, blas::Transpose::no, narrow, wide);
-    products.multiply(W, blas::Transpose::yes, wide, back);
-    return thread_seconds() - begin;
+  // Y = W X. Returns the seconds that the threads took together, without those in which one waited
+  // for others, which are processor time too.
+  double multiply(blas::ConstView W, blas::Transpose transpose, blas::ConstView X, blas::View Y,
+                  const Products& products) {
+    constexpr Index most_block = 256;
+    const auto n_thread = static_cast<Index>(blas::thread_count());
+    const Index block = std::clamp(X.n_col / n_thread / Arithmetic::block * Arithmetic::block,
+                                   Arithmetic::block, most_block);
+    double sum = 0;
+    ThreadErrors errors;
+    const auto time = [&](const auto& work) {
+      const double begin = thread_seconds();
+      errors.run(work);
+      return thread_seconds() - begin;
+    };
+#pragma omp parallel reduction(+ : sum)
+    {
+#pragma omp single
+      sum += time([&] { product_.set(W, transpose, products); });
+#pragma omp for schedule(static)
+      for (Index first = 0; first < X.n_col; first += block) {
+        sum += time([&] {
+          const Index count = std::min(block, X.n_col - first);
+          auto& columns = scratch_.of_thread<PackedColumns>();
+          columns.set(X.cols(first, count), products);
+          product_.multiply_serial(columns, 0, Y.cols(first, count));
+        });
+      }
+    }
+    errors.rethrow();
+    return sum;
   }
 
   static double median_ratio(const std::vector<double>& dividends,
@@ -118,8 +124,9 @@ class Trial {
   }
 
   Index d_model_, d_mlp_, n_column_;
-  std::vector<float> weights_, narrow_;
-  std::vector<Worker> workers_;
+  std::vector<float> weights_, narrow_, wide_, back_;
+  Scratch scratch_;
+  WeightProduct product_;
   std::vector<Tried> tried_;
 };
 
