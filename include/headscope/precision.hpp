@@ -36,9 +36,9 @@ struct Engines {
   Engine passes = Engine::float32;       ///< forward passes, their losses, and all attention but
                                          ///< that of `gradients`
   Engine differences = Engine::float32;  ///< differences of ablated streams from the clean stream
-  Engine logits = Engine::float32;       ///< differences of an ablated model's logits, whose
-                                         ///< first-order effect on the loss does not depend on this
-                                         ///< engine
+  Engine logits = Engine::float32;       ///< differences of an ablated model's logits: this engine
+                                         ///< moves the loss in second order alone, and not by
+                                         ///< probable entries
   Engine gradients = Engine::float32;    ///< backward passes, and attention of ablated streams
                                          ///< where `differences` is less exact than `passes`
   Engine screening = Engine::float32;    ///< searches for candidates, which are then computed

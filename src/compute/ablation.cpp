@@ -48,12 +48,12 @@ DifferenceProducts exact_products(const ComputeContext& context) {
 }
 
 // Where differences are less exact than forward passes, so may the attention of their streams be.
+// Logits that are less exact than differences need a guard.
 DifferenceProducts products_of(const ComputeContext& context) {
   const Engines& engines = context.engines();
-  const bool is_exact = engines.differences == engines.passes,
-             is_guarded = is_exact && engines.logits != engines.passes;
   return {context.differences(), context.passes(),
-          is_exact ? context.passes() : context.gradients(), context.logits(), is_guarded};
+          engines.differences == engines.passes ? context.passes() : context.gradients(),
+          context.logits(), engines.logits != engines.differences};
 }
 
 }  // namespace

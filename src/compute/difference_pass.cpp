@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "compute/difference.hpp"
-#include "compute/loss_difference.hpp"
 #include "compute/ops.hpp"
 
 namespace headscope {
@@ -195,7 +194,7 @@ std::vector<TokenLoss> DifferencePass::losses_of(const PredictingColumns& predic
   if (mean_unembedding_.is_empty()) mean_unembedding_ = arma::mean(model_.unembedding(), 1);
   if (!method.is_sampled) {
     return losses_of_differences(model_, mean_unembedding_, method.products, ln, streams.all(),
-                                 clean_loss, predicting.predictions, expected_entry_);
+                                 clean_loss, predicting.predictions, vocabulary_);
   }
   if (!entries_) entries_.emplace(model_.unembedding(), mean_unembedding_, method.products.logits);
   if (!draw_) {
@@ -261,11 +260,11 @@ std::uint64_t DifferencePass::bytes(const ModelConfig& config, Index n_token, in
   const Index n_variant = variants_at_once(HeadAblation::columns_at_once, n_token),
               n_stacked = stacked_columns(n_token),
               n_layer_column = variants_at_once(layer_columns, n_token) * n_token;
-  // Chosen columns of the clean stream, the normalized ones, a first difference and expected
-  // entries of the unembedding; z, and with a parallel residual what a layer reads.
+  // Chosen columns of the clean stream, the normalized ones and a first difference; z, and with a
+  // parallel residual what a layer reads.
   const std::uint64_t of_layer = config.d_z() + (config.parallel_residual ? d_model : 0);
   const std::uint64_t floats =
-      d_model * n_stacked + 4 * d_model * n_token + of_layer * n_layer_column;
+      d_model * n_stacked + 3 * d_model * n_token + of_layer * n_layer_column;
   const std::uint64_t of_sample =
       sample.is_whole()
           ? 0
@@ -275,6 +274,7 @@ std::uint64_t DifferencePass::bytes(const ModelConfig& config, Index n_token, in
   return floats * sizeof(float) + of_sample +
          AttentionDifference::bytes(config, n_token, n_layer_column, engines.differences) +
          MlpDifference::bytes(config, n_token, n_layer_column, engines.differences) +
+         CleanVocabulary::bytes(d_model, config.d_vocab, n_token) +
          loss_difference_bytes(d_model, n_token, n_stacked, n_thread, engines.logits);
 }
 

@@ -6,6 +6,7 @@
 #include "compute/activations.hpp"
 #include "compute/difference.hpp"
 #include "compute/layer.hpp"
+#include "compute/loss_difference.hpp"
 #include "compute/sampled_loss.hpp"
 #include "compute/sequence_batch.hpp"
 #include "compute/variant_change.hpp"
@@ -39,7 +40,7 @@ class DifferencePass {
   /// Call it when the clean activations are those of another batch.
   void forget_batch() {
     draw_.reset();
-    expected_entry_.reset();
+    vocabulary_ = {};
   }
 
   /// Columns of the streams that are computed together, at most.
@@ -68,7 +69,7 @@ class DifferencePass {
   AttentionDifference attention_;  // of one layer
   MlpDifference mlp_;
   Vector mean_unembedding_;                // empty until it is needed
-  Matrix expected_entry_;                  // of the clean batch; empty until it is needed
+  CleanVocabulary vocabulary_;             // of the clean batch; empty until it is needed
   std::optional<CentredEntries> entries_;  // empty until they are needed
   std::optional<VocabularyDraw> draw_;     // of the clean batch
   Buffer z_, read_, first_;                // of the variants

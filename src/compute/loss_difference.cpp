@@ -15,7 +15,7 @@ namespace headscope {
 namespace {
 
 // A thread's logits (vocabulary_chunk x most_columns) stay in its share of the cache.
-constexpr Index most_columns = 512, least_columns = 64;
+constexpr Index most_columns = 256, least_columns = 64;
 
 // Beyond this difference of a logit from its mean, e^d times a vanishing clean probability can
 // matter.
@@ -106,7 +106,7 @@ class LossDifference {
   LossDifference(const Model& model, const Vector& mean_unembedding,
                  const DifferenceProducts& products, blas::ConstView normalized, blas::ConstView D,
                  const TokenLoss& clean, std::span<const SequenceBatch::Prediction> predictions,
-                 Matrix& expected_entry)
+                 CleanVocabulary& vocabulary)
       : model_(model),
         mean_unembedding_(mean_unembedding),
         logits_(products.logits.for_columns(D.n_col)),
@@ -117,7 +117,7 @@ class LossDifference {
         packed_D_(D, logits_),
         clean_(clean),
         predictions_(predictions),
-        expected_entry_(expected_entry),
+        vocabulary_(vocabulary),
         predictions_of_(n_clean()),
         sums_(D.n_col),
         targets_(n_variant() * predictions.size()) {
@@ -129,11 +129,12 @@ class LossDifference {
   std::vector<TokenLoss> run() {
     const Index d_vocab = model_.unembedding().n_cols;
     find_clean_shifts();
-    if (expected_entry_.is_empty()) expected_entry_ = expected_entry();
+    if (vocabulary_.expected_entry.is_empty()) find_vocabulary();
     find_means();
     for (Index first = 0; first < d_vocab; first += vocabulary_chunk) {
       run_chunk(first, std::min(vocabulary_chunk, d_vocab - first));
     }
+    add_probable();
     return losses();
   }
 
@@ -158,32 +159,47 @@ class LossDifference {
     }
   }
 
-  // Sum over v of p_v (W_v - mean), by column.
-  Matrix expected_entry() {
+  void find_vocabulary() {
     const Index d_vocab = model_.unembedding().n_cols;
-    Matrix sum(D_.n_row, n_clean(), arma::fill::zeros);
+    Matrix& sum = vocabulary_.expected_entry;
+    sum.zeros(D_.n_row, n_clean());
+    vocabulary_.probable.assign(n_clean(), {});
     arma::vec clean(n_clean(), arma::fill::zeros);
     for (Index first = 0; first < d_vocab; first += vocabulary_chunk) {
       const Index count = std::min(vocabulary_chunk, d_vocab - first);
       compute_clean(first, count);
+      find_probable(first, count);
       centre_entries(first, count);
       passes_.multiply(entries_, blas::Transpose::no, chunk_.probabilities, sum, true);
       clean += clean_sum_;
     }
     for (Index t = 0; t < n_clean(); ++t) sum.col(t) /= static_cast<float>(clean(t));
-    return sum;
+  }
+
+  void find_probable(Index first, Index count) {
+    for_each_in_parallel(n_clean(), [&](Index t) {
+      const float* const p = chunk_.probabilities.colptr(t);
+      for (Index v = 0; v < count; ++v) {
+        if (p[v] < CleanVocabulary::probable_from) continue;
+        vocabulary_.probable[t].push_back({static_cast<TokenId>(first + v), p[v]});
+      }
+    });
   }
 
   void find_means() {
+    common_.set_size(n_column());
     means_.set_size(n_column());
 #pragma omp parallel for schedule(static)
     for (Index c = 0; c < n_column(); ++c) {
-      means_(c) = dot(expected_entry_.colptr(c % n_clean()), D_.column(c), D_.n_row);
+      const float* const difference = D_.column(c);
+      common_(c) = dot(mean_unembedding_.memptr(), difference, D_.n_row);
+      means_(c) = dot(vocabulary_.expected_entry.colptr(c % n_clean()), difference, D_.n_row);
     }
   }
 
   void run_chunk(Index first, Index count) {
     compute_clean(first, count);
+    leave_out_probable(first, count);
     centre_entries(first, count);
     entries_product_.set(entries_, blas::Transpose::yes, logits_);
     const auto n_thread = static_cast<Index>(blas::thread_count());
@@ -195,6 +211,36 @@ class LossDifference {
       entries_product_.multiply_serial(packed_D_, column, blas::View(d));
       for (Index c = 0; c < n_here; ++c) add_column(first, count, column + c, d.colptr(c));
     });
+  }
+
+  void leave_out_probable(Index first, Index count) {
+    for (Index t = 0; t < n_clean(); ++t) {
+      for (const CleanVocabulary::Entry& entry : vocabulary_.probable[t]) {
+        const auto id = static_cast<Index>(entry.id);
+        if (id >= first && id < first + count) chunk_.probabilities(id - first, t) = 0;
+      }
+    }
+  }
+
+  void add_probable() {
+    for_each_in_parallel(n_clean(), [&](Index t) {
+      for (const auto& [id, p] : vocabulary_.probable[t]) {
+        for (Index c = t; c < n_column(); c += n_clean()) {
+          const double x = difference_of(static_cast<Index>(id), c) - mean_taken(c);
+          sums_[c].curvature += static_cast<double>(p) * (std::expm1(x) - x);
+        }
+      }
+    });
+  }
+
+  // Of an entry's logit.
+  double difference_of(Index entry, Index column) const {
+    return dot(model_.unembedding().colptr(entry), D_.column(column), D_.n_row) - common_(column);
+  }
+
+  // What the sums take for the mean.
+  double mean_taken(Index column) const {
+    return static_cast<double>(static_cast<float>(means_(column)));
   }
 
   // Without the mean over the vocabulary, which moves all logits alike and may be large.
@@ -243,12 +289,11 @@ class LossDifference {
     std::vector<TokenLoss> losses(n_variant());
     for (Index v = 0; v < n_variant(); ++v) {
       TokenLoss& loss = losses[v];
-      const blas::ConstView D = D_.cols(v * n_clean(), n_clean());
       loss.nll.resize(predictions_.size());
       std::vector<Index> inexact;
 #pragma omp parallel for schedule(static)
       for (Index i = 0; i < predictions_.size(); ++i) {
-        loss.nll[i] = loss_of(v, i, D.column(predictions_[i].column));
+        loss.nll[i] = loss_of(v, i);
       }
       for (Index i = 0; i < predictions_.size(); ++i) {
         const Sums& sums = sums_[v * n_clean() + predictions_[i].column];
@@ -256,22 +301,19 @@ class LossDifference {
         if (!sums.is_trusted() || (is_guarded_ && !sums.is_of_first_order())) inexact.push_back(i);
         loss.correct.push_back(!found.lost && found.logit >= sums.largest_logit ? 1 : 0);
       }
-      replace_losses(model_, passes_, normalized_, D, predictions_, inexact, loss);
+      replace_losses(model_, passes_, normalized_, D_.cols(v * n_clean(), n_clean()), predictions_,
+                     inexact, loss);
     }
     return losses;
   }
 
-  // From the difference of the normalized stream in the prediction's column.
-  double loss_of(Index variant, Index prediction, const float* difference) const {
+  double loss_of(Index variant, Index prediction) const {
     const Index column = variant * n_clean() + predictions_[prediction].column;
     const Sums& sums = sums_[column];
-    const double of_target =
-        dot(model_.unembedding().colptr(target(prediction)), difference, D_.n_row) -
-        dot(mean_unembedding_.memptr(), difference, D_.n_row);
-    // What the sums took for the mean, and what rounding left of it.
-    const auto mean = static_cast<double>(static_cast<float>(means_(column)));
+    const double mean = mean_taken(column);
+    // The sums leave out what rounding left of the mean.
     const double log_sum = std::log1p(sums.curvature / sums.clean + (means_(column) - mean));
-    return clean_.nll[prediction] + log_sum + mean - of_target;
+    return clean_.nll[prediction] + log_sum + mean - difference_of(target(prediction), column);
   }
 
   const Model& model_;
@@ -282,28 +324,35 @@ class LossDifference {
   PackedColumns packed_D_;
   const TokenLoss& clean_;
   std::span<const SequenceBatch::Prediction> predictions_;
-  Matrix& expected_entry_;
+  CleanVocabulary& vocabulary_;
   std::vector<std::vector<Index>> predictions_of_;  // by clean column
   Vector clean_shift_;
   CleanChunk chunk_;
   Matrix entries_;  // of the chunk, centred
   WeightProduct entries_product_;
   arma::vec clean_sum_;  // of the chunk's probabilities
-  arma::vec means_;      // of d under p, by column of D
+  arma::vec common_;     // to all logits, by column of D
+  arma::vec means_;      // of d under p, likewise
   std::vector<Sums> sums_;
   std::vector<Target> targets_;  // variant by variant
 };
 
 }  // namespace
 
+std::uint64_t CleanVocabulary::bytes(Index d_model, Index d_vocab, Index n_column) {
+  const Index most_probable = std::min(d_vocab, static_cast<Index>(1 / probable_from));
+  return n_column *
+         (d_model * sizeof(float) + sizeof(probable.front()) + most_probable * sizeof(Entry));
+}
+
 std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
                                              const DifferenceProducts& products,
                                              blas::ConstView normalized, blas::ConstView D,
                                              const TokenLoss& clean,
                                              std::span<const SequenceBatch::Prediction> predictions,
-                                             Matrix& expected_entry) {
+                                             CleanVocabulary& vocabulary) {
   return LossDifference(model, mean_unembedding, products, normalized, D, clean, predictions,
-                        expected_entry)
+                        vocabulary)
       .run();
 }
 
@@ -331,7 +380,7 @@ std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column
                                     Engine engine) {
   const std::uint64_t chunks = 2 * n_token + d_model + n_thread * std::min(most_columns, n_column);
   return vocabulary_chunk * chunks * sizeof(float) +
-         n_column * (sizeof(Sums) + sizeof(Target) + sizeof(double)) +
+         n_column * (sizeof(Sums) + sizeof(Target) + 2 * sizeof(double)) +
          packed_bytes(d_model, n_column, engine) + packed_bytes(d_model, vocabulary_chunk, engine);
 }
 

@@ -10,6 +10,24 @@ namespace headscope {
 /// Entries of the vocabulary whose logits are computed at once.
 inline constexpr Index vocabulary_chunk = 1024;
 
+/// What the losses of variants need of the clean document and the vocabulary.
+struct CleanVocabulary {
+  /// Entries with at least this probability are multiplied exactly: their errors do not average
+  /// out.
+  static constexpr float probable_from = 1.0F / 256;
+
+  struct Entry {
+    TokenId id = 0;
+    float probability = 0;
+  };
+
+  Matrix expected_entry;  ///< d_model x n_column, sum over v of p_v (W_v - mean); may be empty
+  std::vector<std::vector<Entry>> probable;  ///< by column, ascending
+
+  /// Memory for `n_column` columns.
+  static std::uint64_t bytes(Index d_model, Index d_vocab, Index n_column);
+};
+
 /// Losses of variants of one batch, from the difference of their normalized final stream.
 ///
 ///   nll' - nll = E d + log(1 + sum over v of p_v (exp(x_v) - 1 - x_v)) - d_target,
@@ -17,7 +35,8 @@ inline constexpr Index vocabulary_chunk = 1024;
 ///
 /// The expected difference E d = sum over v of p_v d_v = (sum over v of p_v W_v) D and that of the
 /// target are float32 products of vectors. What is left is of second order in x: so are the errors
-/// of the engine that multiplies the unembedding.
+/// of the engine that multiplies the unembedding. The x of probable entries are products of vectors
+/// too.
 ///
 /// The clean probabilities p are computed a chunk of the vocabulary at a time, once for all
 /// variants.
@@ -27,15 +46,14 @@ inline constexpr Index vocabulary_chunk = 1024;
 /// @param D            d_model x (n_column n_variant), variant minus clean.
 /// @param clean        losses of the predictions.
 /// @param predictions  at least one from each column.
-/// @param expected_entry  d_model x n_column, the expected entry of the unembedding, less the mean;
-///                     computed if it is empty.
+/// @param vocabulary   of the clean batch; computed if it is empty.
 /// @return             one per variant, in the order of the predictions.
 std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
                                              const DifferenceProducts& products,
                                              blas::ConstView normalized, blas::ConstView D,
                                              const TokenLoss& clean,
                                              std::span<const SequenceBatch::Prediction> predictions,
-                                             Matrix& expected_entry);
+                                             CleanVocabulary& vocabulary);
 
 /// Computes some losses of one variant anew, from the sum of clean stream and difference.
 /// @param D      d_model x n_column, the variant's.

@@ -198,6 +198,26 @@ TEST_P(HeadAblationEngine, OfLogitsHasErrorsOfSecondOrder) {
   EXPECT_LT(small, first_order / 5 + 1e-6);
 }
 
+// Of 40 entries with small logits each holds much of the probability.
+TEST(HeadAblationLogits, OfProbableEntriesAreExactWhateverTheirEngine) {
+  ModelConfig config = test::small_config();
+  const auto error = [&config](Index d_vocab) {
+    config.d_vocab = d_vocab;
+    Model model = test::random_weights(config, 7);
+    model.ln_f_gain *= 0.1F;
+    const TokenIds tokens = test::Normal(5).tokens(140, d_vocab);
+    HeadAblation rounded(model, {{.logits = Engine::bfloat16_one}}), reference(model);
+    observe(rounded, model, tokens);
+    observe(reference, model, tokens);
+    const std::vector<HeadVariant> variants{{1, {0}}, {2, {1, 3}}};
+    const std::vector<TokenLoss> found = rounded.losses(tokens, variants),
+                                 expected = reference.losses(tokens, variants);
+    return std::max(largest_difference(found[0], expected[0]),
+                    largest_difference(found[1], expected[1]));
+  };
+  EXPECT_LT(20 * error(40), error(1500));
+}
+
 // Where differences are as exact as passes, losses are too.
 TEST(HeadAblationLogits, OfLargeChangesAreExactWhateverTheirEngine) {
   const Model model = test::random_weights(test::small_config(), 7);
@@ -205,7 +225,8 @@ TEST(HeadAblationLogits, OfLargeChangesAreExactWhateverTheirEngine) {
   const Matrix far = 10 * test::Normal(3).matrix(model.config.d_z(), tokens.size());
   const std::vector<HeadVariant> variants{{0, {0, 1, 2, 3}, far}, {2, {0, 1, 2, 3}, far}};
   HeadAblation guarded(model, {{.logits = Engine::bfloat16_one}}), reference(model);
-  HeadAblation approximate(model, {{.differences = Engine::int16, .logits = Engine::bfloat16_one}});
+  HeadAblation approximate(model,
+                           {{.differences = Engine::bfloat16_one, .logits = Engine::bfloat16_one}});
   for (HeadAblation* ablation : {&guarded, &reference, &approximate}) {
     observe(*ablation, model, tokens);
   }

@@ -22,8 +22,7 @@ TEST(FastestEngines, AreTheFastestThatKeepThePrecision) {
   const EngineSpeeds amx{{six_bfloat16, 1.4}, {three, 2.3}, {int16, 1.5}, {one, 3.9}};
   EXPECT_EQ(fastest_engines(Precision::float32, amx),
             (Engines{six_bfloat16, six_bfloat16, three, six_bfloat16, one}));
-  EXPECT_EQ(fastest_engines(Precision::high, amx),
-            (Engines{six_bfloat16, three, three, three, one}));
+  EXPECT_EQ(fastest_engines(Precision::high, amx), (Engines{six_bfloat16, three, one, three, one}));
   EXPECT_EQ(fastest_engines(Precision::fast, amx), (Engines{six_bfloat16, one, one, three, one}));
   const EngineSpeeds vnni{{int16, 1.5}};
   EXPECT_EQ(fastest_engines(Precision::float32, vnni),

@@ -69,10 +69,10 @@ bool keeps_differences(const EngineEntry& entry, Precision precision) {
   return keeps(entry, precision) || (precision == Precision::high && entry.high_up_to > 0);
 }
 
-// The engine of the logits affects losses in second order alone: `float32` takes what keeps `high`.
+// The engine of the logits affects losses in second order alone: `float32` takes what keeps `high`,
+// and `high` what keeps `fast`.
 bool keeps_logits(const EngineEntry& entry, Precision precision) {
-  return precision == Precision::float32 ? keeps(entry, Precision::high)
-                                         : keeps_differences(entry, precision);
+  return keeps(entry, precision == Precision::float32 ? Precision::high : Precision::fast);
 }
 
 double speed_of(Engine engine, const EngineSpeeds& speeds) {
