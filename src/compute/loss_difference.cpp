@@ -287,23 +287,22 @@ class LossDifference {
 
   std::vector<TokenLoss> losses() const {
     std::vector<TokenLoss> losses(n_variant());
+    std::vector<VariantPrediction> inexact;
     for (Index v = 0; v < n_variant(); ++v) {
       TokenLoss& loss = losses[v];
       loss.nll.resize(predictions_.size());
-      std::vector<Index> inexact;
 #pragma omp parallel for schedule(static)
-      for (Index i = 0; i < predictions_.size(); ++i) {
-        loss.nll[i] = loss_of(v, i);
-      }
+      for (Index i = 0; i < predictions_.size(); ++i) loss.nll[i] = loss_of(v, i);
       for (Index i = 0; i < predictions_.size(); ++i) {
         const Sums& sums = sums_[v * n_clean() + predictions_[i].column];
         const Target& found = targets_[v * predictions_.size() + i];
-        if (!sums.is_trusted() || (is_guarded_ && !sums.is_of_first_order())) inexact.push_back(i);
+        if (!sums.is_trusted() || (is_guarded_ && !sums.is_of_first_order())) {
+          inexact.push_back({v, i});
+        }
         loss.correct.push_back(!found.lost && found.logit >= sums.largest_logit ? 1 : 0);
       }
-      replace_losses(model_, passes_, normalized_, D_.cols(v * n_clean(), n_clean()), predictions_,
-                     inexact, loss);
     }
+    replace_losses(model_, passes_, normalized_, D_, predictions_, inexact, losses);
     return losses;
   }
 
@@ -358,21 +357,28 @@ std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& m
 
 void replace_losses(const Model& model, const Products& passes, blas::ConstView normalized,
                     blas::ConstView D, std::span<const SequenceBatch::Prediction> predictions,
-                    const std::vector<Index>& which, TokenLoss& loss) {
-  if (which.empty()) return;
-  Matrix changed(normalized.n_row, which.size());
-  TokenIds targets;
-  for (Index i = 0; i < which.size(); ++i) {
-    const SequenceBatch::Prediction& prediction = predictions[which[i]];
-    const float* const clean = normalized.column(prediction.column);
-    std::transform(clean, clean + normalized.n_row, D.column(prediction.column), changed.colptr(i),
-                   std::plus<>());
-    targets.push_back(prediction.target);
-  }
-  const TokenLoss replacing = token_loss(changed, model.unembedding(), model.b_U, targets, passes);
-  for (Index i = 0; i < which.size(); ++i) {
-    loss.nll[which[i]] = replacing.nll[i];
-    loss.correct[which[i]] = replacing.correct[i];
+                    std::span<const VariantPrediction> which, std::vector<TokenLoss>& losses) {
+  // As many as a variant may have: together, because each product packs the vocabulary.
+  const Index at_once = predictions.size();
+  for (Index first = 0; first < which.size(); first += at_once) {
+    const auto some = which.subspan(first, std::min(at_once, which.size() - first));
+    Matrix changed(normalized.n_row, some.size());
+    TokenIds targets;
+    for (Index i = 0; i < some.size(); ++i) {
+      const SequenceBatch::Prediction& prediction = predictions[some[i].prediction];
+      const float* const clean = normalized.column(prediction.column);
+      const float* const difference =
+          D.column(some[i].variant * normalized.n_col + prediction.column);
+      std::transform(clean, clean + normalized.n_row, difference, changed.colptr(i), std::plus<>());
+      targets.push_back(prediction.target);
+    }
+    const TokenLoss replacing =
+        token_loss(changed, model.unembedding(), model.b_U, targets, passes);
+    for (Index i = 0; i < some.size(); ++i) {
+      TokenLoss& loss = losses[some[i].variant];
+      loss.nll[some[i].prediction] = replacing.nll[i];
+      loss.correct[some[i].prediction] = replacing.correct[i];
+    }
   }
 }
 

@@ -55,13 +55,17 @@ std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& m
                                              std::span<const SequenceBatch::Prediction> predictions,
                                              CleanVocabulary& vocabulary);
 
-/// Computes some losses of one variant anew, from the sum of clean stream and difference.
-/// @param D      d_model x n_column, the variant's.
-/// @param which  numbers of the predictions.
-/// @param loss   the variant's losses of all predictions.
+/// One of the predictions of one of the variants.
+struct VariantPrediction {
+  Index variant = 0, prediction = 0;
+};
+
+/// Computes some losses anew, from the sums of clean stream and difference.
+/// @param D       d_model x (n_column n_variant).
+/// @param losses  of the variants, of all predictions.
 void replace_losses(const Model& model, const Products& passes, blas::ConstView normalized,
                     blas::ConstView D, std::span<const SequenceBatch::Prediction> predictions,
-                    const std::vector<Index>& which, TokenLoss& loss);
+                    std::span<const VariantPrediction> which, std::vector<TokenLoss>& losses);
 
 /// Bytes that losses_of_differences uses. @param n_column  most columns of D. @param engine  for d.
 std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column, int n_thread,

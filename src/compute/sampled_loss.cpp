@@ -261,14 +261,13 @@ std::vector<TokenLoss> VocabularyDraw::losses(
       }
     }
   });
+  std::vector<VariantPrediction> inexact;
   for (Index v = 0; v < n_variant; ++v) {
-    std::vector<Index> inexact;
     for (Index i = 0; i < predictions.size(); ++i) {
-      if (is_inexact[v][i] != 0) inexact.push_back(i);
+      if (is_inexact[v][i] != 0) inexact.push_back({v, i});
     }
-    replace_losses(model_, passes_, normalized, D.cols(v * n_clean, n_clean), predictions, inexact,
-                   losses[v]);
   }
+  replace_losses(model_, passes_, normalized, D, predictions, inexact, losses);
   return losses;
 }
 
