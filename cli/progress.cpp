@@ -77,7 +77,7 @@ void Progress::begin_pass(const std::string& name, const std::string& item, std:
   seconds_in_pass_ = 0;
   advanced_ = Clock::now();
   if (style_ == Style::terminal) print();
-  if (phase_lines_) phase_lines_->begin(line());
+  if (phase_lines_) phase_lines_->begin(phase_ + place());
 }
 
 void Progress::advance(bool ends_item, double cost, std::uint64_t n_token) {
@@ -91,7 +91,7 @@ void Progress::advance(bool ends_item, double cost, std::uint64_t n_token) {
   n_token_in_pass_ += n_token;
   const Seconds interval(style_ == Style::terminal ? 0.2 : 10);
   if (style_ != Style::quiet && now - printed_ >= interval) print();
-  if (phase_lines_) phase_lines_->begin(line());
+  if (phase_lines_) phase_lines_->begin(phase_ + place());
 }
 
 void Progress::end_passes() {
@@ -124,12 +124,15 @@ std::optional<Progress::Left> Progress::left() const {
   return Left{seconds, spent / std::max(spent + seconds, 1e-9)};
 }
 
+std::string Progress::place() const {
+  if (!has_items_) return "";
+  return ", " + item_ + " " + std::to_string(std::min(n_item_done_ + 1, n_item_)) + " of " +
+         std::to_string(n_item_);
+}
+
 std::string Progress::line() const {
-  std::string text = phase_, place, time, speed;
-  if (has_items_) {
-    place = ", " + item_ + " " + std::to_string(std::min(n_item_done_ + 1, n_item_)) + " of " +
-            std::to_string(n_item_);
-  }
+  const std::string at = place();
+  std::string text = phase_, time, speed;
   const std::optional<Left> rest = left();
   if (rest) {
     time = ": " + std::to_string(static_cast<int>(100 * rest->share_done)) + " %, " +
@@ -137,10 +140,10 @@ std::string Progress::line() const {
   }
   if (has_items_) speed = rate_text(n_token_in_pass_, seconds_in_pass_);
   if (!speed.empty()) speed = ", " + speed;
-  if (style_ == Style::lines) return text + place + time + speed;
+  if (style_ == Style::lines) return text + at + time + speed;
   // A line as wide as the terminal would wrap. What does not fit is left out.
   const std::size_t most = Terminal::error().columns() - 1;
-  for (const std::string& more : {place + time + speed, place + time, time}) {
+  for (const std::string& more : {at + time + speed, at + time, time}) {
     if (text.size() + more.size() > most) continue;
     text += more;
     break;

@@ -62,6 +62,8 @@ class Progress : public RunMonitor {
   /// What the program says when it stops, and how to go on.
   std::string saved_text(const std::string& state) const;
   void print();
+  /// `, document 3 of 8`; nothing in a phase without items.
+  std::string place() const;
   std::string line() const;
   /// Of the whole run; not known while nothing has been timed.
   std::optional<Left> left() const;

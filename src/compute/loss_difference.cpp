@@ -180,8 +180,9 @@ class LossDifference {
     for_each_in_parallel(n_clean(), [&](Index t) {
       const float* const p = chunk_.probabilities.colptr(t);
       for (Index v = 0; v < count; ++v) {
-        if (p[v] < CleanVocabulary::probable_from) continue;
-        vocabulary_.probable[t].push_back({static_cast<TokenId>(first + v), p[v]});
+        if (p[v] >= CleanVocabulary::probable_from) {
+          vocabulary_.probable[t].push_back({static_cast<TokenId>(first + v), p[v]});
+        }
       }
     });
   }
