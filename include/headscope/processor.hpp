@@ -10,7 +10,7 @@ struct Processor {
   std::string name;          ///< as the processor reports it; empty if it reports none
   bool avx2 = false;         ///< with FMA: 8 float32 at a time
   bool avx512 = false;       ///< F, DQ, BW and VL: 16 float32 at a time
-  bool amx_bf16 = false;     ///< products of bfloat16 in tile registers
+  bool amx_bf16 = false;     ///< products of bfloat16 in tile registers, conversions by AVX-512
   bool avx_vnni = false;     ///< products of 16-bit integers with sums, 256 bits
   bool avx512_vnni = false;  ///< the same, 512 bits
 

@@ -128,7 +128,8 @@ Processor detected() {
   processor.avx2 = avx && bit(extended.ebx, 5) && bit(features.ecx, 12);
   processor.avx512 = avx512 && bit(extended.ebx, 16) && bit(extended.ebx, 17) &&
                      bit(extended.ebx, 30) && bit(extended.ebx, 31);
-  processor.amx_bf16 = tiles && bit(extended.edx, 22) && may_use_tiles();
+  processor.amx_bf16 = tiles && bit(extended.edx, 22) && processor.avx512 &&
+                       bit(extended_1.eax, 5) && may_use_tiles();
   processor.avx_vnni = processor.avx2 && bit(extended_1.eax, 4);
   processor.avx512_vnni = processor.avx512 && bit(extended.ecx, 11);
   return processor;

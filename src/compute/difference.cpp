@@ -1,40 +1,20 @@
 #include "compute/difference.hpp"
 
+#include <algorithm>
 #include <cstring>
 
-#include "base/vector_math.hpp"
-#include "compute/activation.hpp"
 #include "compute/ops.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
-namespace {
-
-template <typename Functions>
-HEADSCOPE_VECTORISED void activation_difference_column(const float* x, const float* a, Index n,
-                                                       float* d) {
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) d[i] = Functions::value(x[i] + d[i]) - a[i];
+Index variants_together(Index n_token) {
+  constexpr Index columns_together = 1024;
+  return std::max<Index>(1, columns_together / std::max<Index>(1, n_token));
 }
-
-}  // namespace
 
 void check_variants(blas::ConstView clean, blas::ConstView difference) {
   check_count("rows of the difference", clean.n_row, difference.n_row);
   check_count("columns beyond whole variants", 0, difference.n_col % clean.n_col);
-}
-
-void activation_difference(blas::ConstView X, blas::ConstView A, Activation activation,
-                           blas::View D) {
-  check_variants(X, D);
-  check_variants(A, D);
-  const auto column = activations::with_functions(
-      activation, [](auto functions) { return activation_difference_column<decltype(functions)>; });
-#pragma omp parallel for schedule(static)
-  for (Index c = 0; c < D.n_col; ++c) {
-    const Index t = c % X.n_col;
-    column(X.column(t), A.column(t), X.n_row, D.column(c));
-  }
 }
 
 void copy_columns(blas::ConstView X, std::span<const Index> columns, blas::View Y) {

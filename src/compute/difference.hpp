@@ -10,6 +10,11 @@
 /// by side: column c of the differences belongs to column c % n_token of the clean activations.
 namespace headscope {
 
+/// Variants that go through a step of a layer together, if the step keeps values of their columns:
+/// wide enough for matrix products at full speed, narrow enough that the step's memory does not
+/// grow with the number of variants.
+Index variants_together(Index n_token);
+
 /// What multiplies in a pass of differences.
 struct DifferenceProducts {
   Products differences;  ///< weights by differences
@@ -24,13 +29,6 @@ struct DifferenceProducts {
 /// @throws ShapeError unless `difference` has the rows of `clean` and whole variants of its
 /// columns.
 void check_variants(blas::ConstView clean, blas::ConstView difference);
-
-/// D = activation(X + D) - A, in place.
-/// @param X  d_mlp x n_token, clean, with the bias.
-/// @param A  activation(X).
-/// @param D  d_mlp x (n_token n_variant).
-void activation_difference(blas::ConstView X, blas::ConstView A, Activation activation,
-                           blas::View D);
 
 /// Y[:, i] = X[:, columns[i]]. Y may begin where X begins or before.
 /// @param columns  ascending.

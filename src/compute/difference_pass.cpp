@@ -10,10 +10,6 @@
 namespace headscope {
 namespace {
 
-/// Columns of variants that go through a layer together: wide enough for matrix products at full
-/// speed, narrow enough that the layer's memory does not grow with the number of variants.
-constexpr Index layer_columns = 1024;
-
 double square_sum(const float* values, Index count) {
   double sum = 0;
   for (Index i = 0; i < count; ++i) {
@@ -22,8 +18,9 @@ double square_sum(const float* values, Index count) {
   return sum;
 }
 
-Index variants_at_once(Index at_once, Index n_token) {
-  return std::max<Index>(1, at_once / std::max<Index>(1, n_token));
+// Variants whose losses are computed together.
+Index variants_at_once(Index n_token) {
+  return std::max<Index>(1, HeadAblation::columns_at_once / std::max<Index>(1, n_token));
 }
 
 }  // namespace
@@ -41,6 +38,9 @@ class DifferencePass::Streams {
   std::span<const Index> columns() const { return columns_; }
   blas::View all() const { return all_; }
   Index n_begun() const { return n_begun_; }
+
+  /// The variants that have begun.
+  blas::View begun() const { return of(0, n_begun_); }
 
   /// Calls begin(changes, streams) for those that start at a place.
   /// @param place  VariantChange::place_of.
@@ -76,7 +76,7 @@ class DifferencePass::Streams {
   // In blocks wide enough for products.
   template <typename Visit>
   void for_blocks(Index begin, Index end, const Visit& visit) const {
-    const Index block = variants_at_once(layer_columns, columns_.size());
+    const Index block = variants_together(columns_.size());
     for (Index first = begin; first < end; first += block) {
       const Index count = std::min(block, end - first);
       visit(changes_.subspan(first, count), of(first, count));
@@ -96,7 +96,7 @@ std::vector<TokenLoss> DifferencePass::losses(const SequenceBatch& batch,
                                               const DifferenceMethod& method) {
   const std::vector<std::size_t> order = order_of(changes, config_);
   std::vector<TokenLoss> results(changes.size());
-  const Index group = variants_at_once(HeadAblation::columns_at_once, clean_.n_token());
+  const Index group = variants_at_once(clean_.n_token());
   for (std::size_t first = 0; first < order.size(); first += group) {
     std::vector<VariantChange> chosen;
     for (std::size_t i = first; i < std::min<std::size_t>(first + group, order.size()); ++i) {
@@ -176,7 +176,7 @@ std::vector<TokenLoss> DifferencePass::losses_together(const SequenceBatch& batc
     if (l == last) streams.keep(predicting.columns);
     const Matrix read = clean_of(clean_.mlp_input(l), streams.columns());
     mlp_.set(layer.ln_2, layer.mlp, read, products);
-    streams.for_begun([&](auto, blas::View stream) { mlp_.compute(stream, stream, true); });
+    mlp_.compute(streams.begun(), streams.begun(), true);
   }
   begin_at({config_.n_layer, StartPoint::Sublayer::attention});
   return losses_of(predicting, clean_loss, streams, method);
@@ -251,15 +251,15 @@ void DifferencePass::add_attention(Index l, std::span<const VariantChange> chang
 }
 
 Index DifferencePass::stacked_columns(Index n_token) {
-  return variants_at_once(HeadAblation::columns_at_once, n_token) * n_token;
+  return variants_at_once(n_token) * n_token;
 }
 
 std::uint64_t DifferencePass::bytes(const ModelConfig& config, Index n_token, int n_thread,
                                     const Engines& engines, const VocabularySample& sample) {
   const std::uint64_t d_model = config.d_model;
-  const Index n_variant = variants_at_once(HeadAblation::columns_at_once, n_token),
+  const Index n_variant = variants_at_once(n_token),
               n_stacked = stacked_columns(n_token),
-              n_layer_column = variants_at_once(layer_columns, n_token) * n_token;
+              n_layer_column = variants_together(n_token) * n_token;
   // Chosen columns of the clean stream, the normalized ones and a first difference; z, and with a
   // parallel residual what a layer reads.
   const std::uint64_t of_layer = config.d_z() + (config.parallel_residual ? d_model : 0);
@@ -273,7 +273,7 @@ std::uint64_t DifferencePass::bytes(const ModelConfig& config, Index n_token, in
                                       sample);
   return floats * sizeof(float) + of_sample +
          AttentionDifference::bytes(config, n_token, n_layer_column, engines.differences) +
-         MlpDifference::bytes(config, n_token, n_layer_column, engines.differences) +
+         MlpDifference::bytes(config, n_token, n_layer_column, n_thread, engines.differences) +
          CleanVocabulary::bytes(d_model, config.d_vocab, n_token) +
          loss_difference_bytes(d_model, n_token, n_stacked, n_thread, engines.logits);
 }

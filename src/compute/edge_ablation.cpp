@@ -145,7 +145,7 @@ std::uint64_t EdgeAblation::bytes(const ModelConfig& config, Index n_column, Ind
   const std::uint64_t columns =
       (at_once + 2) * config.d_model + config.d_qkv() + 2 * config.d_z() + 2 * config.d_head();
   return columns * n_column * sizeof(float) +
-         MlpDifference::bytes(config, n_column, n_column, Engine::float32);
+         MlpDifference::bytes(config, n_column, n_column, 1, Engine::float32);
 }
 
 }  // namespace headscope

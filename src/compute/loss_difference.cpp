@@ -74,13 +74,14 @@ HEADSCOPE_VECTORISED ChunkSums sums_of(const float* logits, const float* p, cons
       const float x = d[v] - mean;
       curvature += p[v] * (vector_math::small_exponential_change(x) - x);
     }
-  } else {
+  } else if (-87.0F < least && most < trusted_difference) {
 #pragma omp simd reduction(+ : curvature)
     for (Index v = 0; v < count; ++v) {
-      const float from_mean = d[v] - mean;
-      const float x = vector_math::select(from_mean > 88.0F, 88.0F, from_mean);
-      curvature += p[v] * (vector_math::exponential_and_change(x).change - x);
+      const float x = d[v] - mean;
+      curvature += p[v] * (vector_math::exponential_change(x) - x);
     }
+  } else {
+    curvature = infinity;  // not trusted
   }
   return {curvature, most, largest};
 }
@@ -94,7 +95,7 @@ void add(const ChunkSums& chunk, Sums& sums) {
 // Adds entries [0, count) of a chunk. Short float sums, added up in double.
 void add_entries(const float* logits, const float* p, const float* d, float mean, Index count,
                  Sums& sums) {
-  constexpr Index stretch = 256;
+  constexpr Index stretch = 1024;
   for (Index first = 0; first < count; first += stretch) {
     add(sums_of(logits + first, p + first, d + first, mean, std::min(stretch, count - first)),
         sums);
@@ -114,7 +115,6 @@ class LossDifference {
         is_guarded_(products.is_guarded),
         normalized_(normalized),
         D_(D),
-        packed_D_(D, logits_),
         clean_(clean),
         predictions_(predictions),
         vocabulary_(vocabulary),
@@ -124,6 +124,7 @@ class LossDifference {
     for (Index i = 0; i < predictions.size(); ++i) {
       predictions_of_[predictions[i].column].push_back(i);
     }
+    pack_D();
   }
 
   std::vector<TokenLoss> run() {
@@ -144,6 +145,24 @@ class LossDifference {
   Index n_variant() const { return n_column() / n_clean(); }
   Index target(Index prediction) const {
     return static_cast<Index>(predictions_[prediction].target);
+  }
+
+  // All variants of a token lie together, so that they share its clean values in the cache; but
+  // OpenBLAS takes D as it is.
+  Index column_at(Index place) const {
+    return logits_.packs() ? place % n_variant() * n_clean() + place / n_variant() : place;
+  }
+
+  void pack_D() {
+    if (!logits_.packs()) {
+      packed_D_.set(D_, logits_);
+      return;
+    }
+    packed_D_.set_size(D_.n_row, D_.n_col, logits_);
+#pragma omp parallel for schedule(static)
+    for (Index place = 0; place < n_column(); ++place) {
+      packed_D_.set_column(place, D_.column(column_at(place)));
+    }
   }
 
   // Log sum exp of the clean logits.
@@ -207,10 +226,12 @@ class LossDifference {
     const Index block =
         std::clamp((n_column() / n_thread + 1) / Arithmetic::block * Arithmetic::block,
                    least_columns, most_columns);
-    for_blocks_in_parallel(n_column(), block, [&](Index column, Index n_here) {
+    for_blocks_in_parallel(n_column(), block, [&](Index place, Index n_here) {
       Matrix d = passes_.scratch().of_thread<ColumnDifferences>().matrix(count, n_here);
-      entries_product_.multiply_serial(packed_D_, column, blas::View(d));
-      for (Index c = 0; c < n_here; ++c) add_column(first, count, column + c, d.colptr(c));
+      entries_product_.multiply_serial(packed_D_, place, blas::View(d));
+      for (Index c = 0; c < n_here; ++c) {
+        add_column(first, count, column_at(place + c), d.colptr(c));
+      }
     });
   }
 

@@ -1,5 +1,8 @@
 #include "compute/mlp.hpp"
 
+#include <algorithm>
+
+#include "base/thread_errors.hpp"
 #include "base/vector_math.hpp"
 #include "compute/activation.hpp"
 #include "compute/column_loop.hpp"
@@ -50,13 +53,19 @@ HEADSCOPE_VECTORISED void gate_gradient_column(const float* gate, const float* b
   }
 }
 
-// d = activation(gate + d_gate) (up + d_up) - activated up, where d holds d_gate, and d_up n rows
-// below it. Without the cancellation of the products.
+// d = activation(x + d) - activated.
 template <typename Functions>
-HEADSCOPE_VECTORISED void gate_difference_column(const float* gate, const float* activated, Index n,
+HEADSCOPE_VECTORISED void activation_difference_column(const float* x, const float* activated,
+                                                       Index n, float* d) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) d[i] = Functions::value(x[i] + d[i]) - activated[i];
+}
+
+// d = activation(gate + d) (up + d_up) - activated up. Without the cancellation of the products.
+template <typename Functions>
+HEADSCOPE_VECTORISED void gate_difference_column(const float* gate, const float* activated,
+                                                 const float* up, const float* d_up, Index n,
                                                  float* d) {
-  const float* const up = gate + n;
-  const float* const d_up = d + n;
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
     const float change = Functions::value(gate[i] + d[i]) - activated[i];
@@ -126,48 +135,130 @@ void MlpDifference::set(const Norm& norm, const Mlp& mlp, blas::ConstView clean,
   norm_ = norm;
   mlp_ = mlp;
   clean_ = clean;
-  W_in_.set(weights.W_in, Transpose::no, products.differences);
-  W_out_.set(weights.W_out, Transpose::no, products.differences);
+  products_ = products.differences;
+  const blas::ConstView W_in = weights.W_in;
+  W_in_.set(W_in.rows(0, config.d_mlp), Transpose::no, *products_);
+  if (config.gated_mlp) W_up_.set(W_in.rows(config.d_mlp, config.d_mlp), Transpose::no, *products_);
+  W_out_.set(weights.W_out, Transpose::no, *products_);
   Matrix normalized = clean_normalized_.matrix(config.d_model, clean.n_col);
   Matrix pre = clean_pre_.matrix(config.d_in(), clean.n_col);
   Matrix activated = clean_activated_.matrix(config.d_mlp, clean.n_col);
   norm.apply(clean, normalized);
-  mlp.project(normalized, pre, products.passes);
+  mlp.project(normalized, pre, products.attention);
   add_bias(pre, weights.b_in);
   add_bias_activate(blas::View(pre).rows(0, config.d_mlp), {}, config.activation, activated);
+  pre_ = pre;
+  activated_ = activated;
 }
 
 void MlpDifference::compute(blas::ConstView D, blas::View output, bool add) {
-  const ModelConfig& config = *mlp_->config_;
-  const Index n_clean = clean_.n_col, d_mlp = config.d_mlp;
-  Matrix normalized = normalized_.matrix(config.d_model, D.n_col);
-  Matrix changed = hidden_.matrix(config.d_in(), D.n_col);
-  const Matrix pre = clean_pre_.matrix(config.d_in(), n_clean);
-  const Matrix activated = clean_activated_.matrix(d_mlp, n_clean);
-  norm_->difference(clean_, D, normalized);
-  W_in_.multiply(normalized, changed);
-  if (config.gated_mlp) {
-    check_variants(activated, blas::View(changed).rows(0, d_mlp));
-    const auto column = activations::with_functions(config.activation, [](auto functions) {
-      return gate_difference_column<decltype(functions)>;
-    });
-#pragma omp parallel for schedule(static)
-    for (Index c = 0; c < D.n_col; ++c) {
-      column(pre.colptr(c % n_clean), activated.colptr(c % n_clean), d_mlp, changed.colptr(c));
-    }
-  } else {
-    activation_difference(pre, activated, config.activation, changed);
+  check_variants(clean_, D);
+  if (W_in_.packs_for(D.n_col)) {
+    compute_by_blocks(D, output, add);
+    return;
   }
-  W_out_.multiply(blas::View(changed).rows(0, d_mlp), output, add);
+  const Index most = variants_together(clean_.n_col) * clean_.n_col;
+  for (Index first = 0; first < D.n_col; first += most) {
+    const Index count = std::min(most, D.n_col - first);
+    compute_together(D.cols(first, count), output.cols(first, count), add);
+  }
+}
+
+// One step after the other, each by all threads.
+void MlpDifference::compute_together(blas::ConstView D, blas::View output, bool add) {
+  const ModelConfig& config = *mlp_->config_;
+  const Index d_mlp = config.d_mlp;
+  Matrix normalized = normalized_.matrix(config.d_model, D.n_col);
+  Matrix hidden = hidden_.matrix(config.d_in(), D.n_col);
+  const blas::View change = hidden;
+  norm_->difference(clean_, D, normalized);
+  W_in_.multiply(normalized, change.rows(0, d_mlp));
+  if (config.gated_mlp) W_up_.multiply(normalized, change.rows(d_mlp, d_mlp));
+#pragma omp parallel for schedule(static)
+  for (Index c = 0; c < D.n_col; ++c) activate(0, c % clean_.n_col, change.cols(c, 1));
+  W_out_.multiply(change.rows(0, d_mlp), output, add);
+}
+
+// What a thread keeps of a block of columns, of all inputs or of a block of hidden units.
+struct MlpDifference::Block {
+  Buffer normalized, hidden, output;
+  PackedColumns packed_input, packed_hidden;
+};
+
+// Some columns and hidden units at a time, so that they stay in a core's cache between the steps,
+// and all variants of a token together, so that they share its clean values.
+void MlpDifference::compute_by_blocks(blas::ConstView D, blas::View output, bool add) const {
+  const ModelConfig& config = *mlp_->config_;
+  const Index n_token = clean_.n_col, n_variant = D.n_col / n_token;
+  for_blocks_in_parallel(
+      D.n_col, WeightProduct::columns_at_once(D.n_col), [&](Index first, Index n_column) {
+        const auto token_of = [&](Index c) { return (first + c) / n_variant; };
+        const auto column_of = [&](Index c) {
+          return (first + c) % n_variant * n_token + token_of(c);
+        };
+        auto& block = products_->scratch().of_thread<Block>();
+        Matrix normalized = block.normalized.matrix(config.d_model, 1);
+        block.packed_input.set_size(config.d_model, n_column, *products_);
+        for (Index c = 0; c < n_column; ++c) {
+          norm_->difference_serial(clean_.cols(token_of(c), 1), 0, D.cols(column_of(c), 1),
+                                   normalized);
+          block.packed_input.set_column(c, normalized.memptr());
+        }
+        Matrix block_output = block.output.matrix(output.n_row, n_column);
+        W_out_.for_input_blocks([&](Index unit, Index n_unit) {
+          Matrix memory = block.hidden.matrix(config.gated_mlp ? 2 * n_unit : n_unit, n_column);
+          const blas::View change = memory, hidden = change.rows(0, n_unit);
+          W_in_.multiply_serial(block.packed_input, 0, hidden, unit);
+          if (config.gated_mlp) {
+            W_up_.multiply_serial(block.packed_input, 0, change.rows(n_unit, n_unit), unit);
+          }
+          for (Index c = 0; c < n_column; ++c) activate(unit, token_of(c), change.cols(c, 1));
+          block.packed_hidden.set(hidden, *products_);
+          W_out_.multiply_inputs_serial(unit, block.packed_hidden, block_output, unit > 0);
+        });
+        for (Index c = 0; c < n_column; ++c) {
+          float* const to = output.column(column_of(c));
+          if (add) {
+            add_scaled(block_output.colptr(c), 1, output.n_row, to);
+          } else {
+            std::copy_n(block_output.colptr(c), output.n_row, to);
+          }
+        }
+      });
+}
+
+// The change of a column's hidden units in the first rows of `change`, from that of what they read.
+// @param unit    the first.
+// @param change  of these units, or of gate | up.
+void MlpDifference::activate(Index unit, Index token, blas::View change) const {
+  const ModelConfig& config = *mlp_->config_;
+  const float* const pre = pre_.column(token) + unit;
+  const float* const activated = activated_.column(token) + unit;
+  float* const d = change.data;
+  activations::with_functions(config.activation, [&](auto functions) {
+    using Functions = decltype(functions);
+    if (config.gated_mlp) {
+      const Index n_unit = change.n_row / 2;
+      gate_difference_column<Functions>(pre, activated, pre + config.d_mlp, d + n_unit, n_unit, d);
+    } else {
+      activation_difference_column<Functions>(pre, activated, change.n_row, d);
+    }
+  });
 }
 
 std::uint64_t MlpDifference::bytes(const ModelConfig& config, Index n_clean, Index n_column,
-                                   Engine differences) {
-  const std::uint64_t clean = config.d_model + config.d_in() + config.d_mlp,
-                      variants = config.d_model + config.d_in();
-  return (clean * n_clean + variants * n_column) * sizeof(float) +
-         packed_bytes(config.d_model, config.d_in(), differences) +
-         packed_bytes(config.d_mlp, config.d_model, differences);
+                                   int n_thread, Engine differences) {
+  const std::uint64_t d_model = config.d_model, d_in = config.d_in();
+  const std::uint64_t clean = (d_model + d_in + config.d_mlp) * n_clean * sizeof(float);
+  const Arithmetic* const arithmetic = entry_of(differences).arithmetic;
+  if (arithmetic == nullptr) return clean + (d_model + d_in) * n_column * sizeof(float);
+  const Index most = WeightProduct::most_columns,
+              n_unit = std::min(config.d_mlp, arithmetic->most_inputs());
+  const std::uint64_t gate_and_up = config.gated_mlp ? 2 : 1,
+                      block = (d_model + gate_and_up * n_unit) * most * sizeof(float) +
+                              arithmetic->bytes(d_model, most) + arithmetic->bytes(n_unit, most);
+  return clean + gate_and_up * arithmetic->bytes(d_model, config.d_mlp) +
+         arithmetic->bytes(config.d_mlp, d_model) + n_thread * block;
 }
 
 }  // namespace headscope

@@ -66,15 +66,23 @@ class MlpDifference {
   /// @param output  as D; may be D.
   void compute(blas::ConstView D, blas::View output, bool add);
 
-  /// Bytes that it keeps for `n_clean` clean columns and `n_column` columns of D.
-  static std::uint64_t bytes(const ModelConfig& config, Index n_clean, Index n_column,
+  /// Bytes that it keeps for `n_clean` clean columns, and `n_column` columns of the variants that
+  /// go through it together.
+  static std::uint64_t bytes(const ModelConfig& config, Index n_clean, Index n_column, int n_thread,
                              Engine differences);
 
  private:
+  struct Block;
+
+  void compute_together(blas::ConstView D, blas::View output, bool add);
+  void compute_by_blocks(blas::ConstView D, blas::View output, bool add) const;
+  void activate(Index unit, Index token, blas::View change) const;
+
   std::optional<Norm> norm_;
   std::optional<Mlp> mlp_;
-  blas::ConstView clean_;
-  WeightProduct W_in_, W_out_;
+  std::optional<Products> products_;
+  blas::ConstView clean_, pre_, activated_;
+  WeightProduct W_in_, W_up_, W_out_;  // W_in_ of the gate, or of all hidden units
   // Clean: the normalized stream; pre with its bias; activation of the gate, or of all of pre.
   Buffer clean_normalized_, clean_pre_, clean_activated_;
   Buffer normalized_, hidden_;  // of the variants

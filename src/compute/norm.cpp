@@ -133,10 +133,16 @@ void Norm::apply(blas::ConstView X, blas::View Y) const {
 void Norm::difference(blas::ConstView X, blas::ConstView D, blas::View Y) const {
   check_variants(X, D);
   check_variants(X, Y);
-  const auto difference = centred_ ? difference_column<true> : difference_column<false>;
 #pragma omp parallel for schedule(static)
+  for (Index c = 0; c < D.n_col; ++c) difference_serial(X, c, D.cols(c, 1), Y.cols(c, 1));
+}
+
+void Norm::difference_serial(blas::ConstView X, Index first, blas::ConstView D,
+                             blas::View Y) const {
+  const auto difference = centred_ ? difference_column<true> : difference_column<false>;
   for (Index c = 0; c < D.n_col; ++c) {
-    difference(X.column(c % X.n_col), D.column(c), gain_->memptr(), X.n_row, epsilon_, Y.column(c));
+    difference(X.column((first + c) % X.n_col), D.column(c), gain_->memptr(), X.n_row, epsilon_,
+               Y.column(c));
   }
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 // Columns whose logits are computed at once, entries of the vocabulary likewise, and entries whose
 // rows are gathered for one product: those stay in the second-level cache.
-constexpr Index clean_columns = 64, clean_entries = 1024, gathered_entries = 128;
+constexpr Index clean_columns = 256, clean_entries = 1024, gathered_entries = 128;
 
 // Where the logit of an entry that is drawn rises by more, entries that are not drawn may decide
 // the loss: it is computed from all. On text, a fortieth of the losses.
@@ -63,8 +63,9 @@ HEADSCOPE_VECTORISED void add_entry(const float* differences, float weight, floa
 #pragma omp simd
   for (Index v = 0; v < n_variant; ++v) {
     const float d = differences[v] - mean[v], changed = logit + d;
-    const float x = vector_math::select(d > 88.0F, 88.0F, d);
-    curvature[v] += weight * (vector_math::exponential_and_change(x).change - d);
+    const float not_above = vector_math::select(d > 88.0F, 88.0F, d);
+    const float x = vector_math::select(not_above < -87.0F, -87.0F, not_above);
+    curvature[v] += weight * (vector_math::exponential_change(x) - d);
     largest[v] = d > largest[v] ? d : largest[v];
     largest_logit[v] = changed > largest_logit[v] ? changed : largest_logit[v];
   }

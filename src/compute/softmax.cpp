@@ -18,14 +18,14 @@ HEADSCOPE_VECTORISED float maximum(const float* values, Index count) {
 
 HEADSCOPE_VECTORISED double exponentiate(float* values, Index count, float shift) {
   // Short float sums, added up in double: the speed of float with the accuracy of double.
-  constexpr Index stretch = 256;
+  constexpr Index stretch = 512;
   double total = 0;
   for (Index first = 0; first < count; first += stretch) {
     const Index end = std::min(first + stretch, count);
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (Index i = first; i < end; ++i) {
-      const float e = vector_math::exponential(values[i] - shift);
+      const float e = vector_math::normal_exponential(values[i] - shift);
       values[i] = e;
       sum += e;
     }

@@ -189,8 +189,15 @@ std::size_t Bfloat16Sums::place(const Operand& operand, Index index, Index input
 }
 
 void Bfloat16Sums::pack_column(const float* x, float scale, Index column, Operand& X) const {
-  bfloat16::split_column(x, X.n_in, scale, n_part_,
-                         X.words.data() + place(X, column, 0) + column % block * tile_inputs);
+  bfloat16::Number* const rows =
+      X.words.data() + place(X, column, 0) + column % block * tile_inputs;
+#if defined(__x86_64__)
+  if (kernel_ == Bfloat16Kernel::amx) {
+    bfloat16::split_column_amx(x, X.n_in, scale, n_part_, rows);
+    return;
+  }
+#endif
+  bfloat16::split_column(x, X.n_in, scale, n_part_, rows);
 }
 
 void Bfloat16Sums::copy_column(const Operand& from, Index column, Index to_column,

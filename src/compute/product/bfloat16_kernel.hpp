@@ -44,6 +44,9 @@ using Kernel = void (*)(const Number* x, const Number* w, Index n_step, float* y
 Kernel portable_kernel(int n_part);
 #if defined(__x86_64__)
 Kernel amx_kernel(int n_part);
+/// Splits n values, times `scale`, as rows of each part's tile, 32 of them a tile; the last row is
+/// filled up with zeros.
+void split_column_amx(const float* x, Index n, float scale, int n_part, Number* rows);
 /// Takes and gives back the tile registers, around calls of the kernel of AMX.
 void begin_amx();
 void end_amx();

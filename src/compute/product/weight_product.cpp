@@ -16,7 +16,6 @@ constexpr Index least_threaded_size = 1 << 16;
 constexpr Index least_packed_columns = 128;
 // Packed weights of this size stay in a core's cache while blocks of columns are multiplied.
 constexpr std::uint64_t most_weight_bytes = 900'000;
-constexpr Index most_block_columns = 256;
 
 // The size of nearly equal blocks of at most `most`, the same number for each thread; a multiple of
 // `multiple`. The last block may be smaller.
@@ -179,8 +178,7 @@ void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
     return;
   }
   check_product(W_, transpose_, X, Y);
-  const Index block = even_block(X.n_col, most_block_columns, Arithmetic::block,
-                                 static_cast<Index>(blas::thread_count()));
+  const Index block = columns_at_once(X.n_col);
   const Index n_output = output_block(blocks_.front().n_in, Y.n_row, *arithmetic);
   for_blocks_in_parallel(X.n_col, block, [&](Index first, Index n_column) {
     auto& columns = products_->scratch().of_thread<PackedColumns>();
@@ -196,28 +194,48 @@ void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
   });
 }
 
-void WeightProduct::multiply_serial(const PackedColumns& X, Index first, blas::View Y) const {
+Index WeightProduct::columns_at_once(Index n_column) {
+  return even_block(n_column, most_columns, Arithmetic::block,
+                    static_cast<Index>(blas::thread_count()));
+}
+
+void WeightProduct::multiply_serial(const PackedColumns& X, Index first, blas::View Y,
+                                    Index first_output) const {
   const blas::ConstView columns = X.X_.cols(first, Y.n_col);
+  const blas::ConstView W = outputs_of(W_, transpose_, first_output, Y.n_row);
   const Arithmetic* const arithmetic = products_->arithmetic_;
   if (arithmetic == nullptr) {
-    blas::multiply_serial(W_, transpose_, columns, blas::Transpose::no, Y, X.scale_);
+    blas::multiply_serial(W, transpose_, columns, blas::Transpose::no, Y, X.scale_);
     return;
   }
-  check_product(W_, transpose_, columns, Y);
+  check_product(W, transpose_, columns, Y);
   const Index n_output = output_block(blocks_.front().n_in, Y.n_row, *arithmetic);
   Index input = 0;
   for (auto packed = blocks_.begin(); input < columns.n_row; input += packed++->n_in) {
     for (Index output = 0; output < Y.n_row; output += n_output) {
-      arithmetic->multiply({X.packed_, first, input}, {*packed, output}, packed->n_in,
-                           Y.rows(output, std::min(n_output, Y.n_row - output)), input > 0);
+      arithmetic->multiply({X.packed_, first, input}, {*packed, first_output + output},
+                           packed->n_in, Y.rows(output, std::min(n_output, Y.n_row - output)),
+                           input > 0);
     }
+  }
+}
+
+void WeightProduct::multiply_inputs_serial(Index first_input, const PackedColumns& X, blas::View Y,
+                                           bool add) const {
+  const Operand& packed = blocks_[first_input / blocks_.front().n_in];
+  check_product(inputs_of(W_, transpose_, first_input, packed.n_in), transpose_, X.X_, Y);
+  const Arithmetic& arithmetic = *products_->arithmetic_;
+  const Index n_output = output_block(packed.n_in, Y.n_row, arithmetic);
+  for (Index output = 0; output < Y.n_row; output += n_output) {
+    arithmetic.multiply({X.packed_}, {packed, output}, packed.n_in,
+                        Y.rows(output, std::min(n_output, Y.n_row - output)), add);
   }
 }
 
 std::uint64_t WeightProduct::thread_bytes(Engine engine) {
   const Arithmetic* const arithmetic = entry_of(engine).arithmetic;
   if (arithmetic == nullptr) return 0;
-  return most_weight_bytes + arithmetic->bytes(arithmetic->most_inputs(), most_block_columns);
+  return most_weight_bytes + arithmetic->bytes(arithmetic->most_inputs(), most_columns);
 }
 
 Products Products::for_columns(Index n_column) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
@@ -100,6 +101,9 @@ class PackedWeights {
 /// Weights packed for an engine, for products with several activations: Y = W X.
 class WeightProduct {
  public:
+  /// The most columns that a thread multiplies at once.
+  static constexpr Index most_columns = 256;
+
   /// Replaces the weights held before and reuses their memory. Packs over the OpenMP threads.
   /// @param W  out x in, or its transpose. Must outlive the use of this object.
   void set(blas::ConstView W, blas::Transpose transpose, const Products& products);
@@ -107,10 +111,30 @@ class WeightProduct {
   /// Y = W X, or Y += W X, split over the OpenMP threads.
   /// @throws ShapeError if the shapes do not fit.
   void multiply(blas::ConstView X, blas::View Y, bool add = false) const;
-  /// Y = W X on the calling thread, for the Y.n_col columns of X from `first` on.
+  /// Y = W X on the calling thread, for the Y.n_col columns of X from `first` on and the Y.n_row
+  /// outputs from `first_output` on.
   /// @param X      packed for the engine of these weights.
-  /// @param first  a multiple of Arithmetic::block.
-  void multiply_serial(const PackedColumns& X, Index first, blas::View Y) const;
+  /// @param first  a multiple of Arithmetic::block, as is `first_output`.
+  void multiply_serial(const PackedColumns& X, Index first, blas::View Y,
+                       Index first_output = 0) const;
+
+  /// Whether `multiply` uses packed weights for this many columns.
+  bool packs_for(Index n_column) const { return products_->for_columns(n_column).packs(); }
+  /// Columns that `multiply` gives a thread at a time, of n_column.
+  static Index columns_at_once(Index n_column);
+  /// Calls visit(first, count) for the blocks of inputs that packed weights are multiplied by.
+  template <typename Visit>
+  void for_input_blocks(const Visit& visit) const {
+    const Index n_in = transpose_ == blas::Transpose::yes ? W_.n_row : W_.n_col;
+    for (Index first = 0; first < n_in; first += blocks_.front().n_in) {
+      visit(first, std::min(blocks_.front().n_in, n_in - first));
+    }
+  }
+  /// Y = W X, or Y += W X, on the calling thread, over one block of inputs.
+  /// @param first_input  where the block begins.
+  /// @param X            these inputs, packed for the engine of these weights.
+  void multiply_inputs_serial(Index first_input, const PackedColumns& X, blas::View Y,
+                              bool add) const;
 
   /// Bytes that `multiply` keeps for each thread.
   static std::uint64_t thread_bytes(Engine engine);
