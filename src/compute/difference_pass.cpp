@@ -257,8 +257,7 @@ Index DifferencePass::stacked_columns(Index n_token) {
 std::uint64_t DifferencePass::bytes(const ModelConfig& config, Index n_token, int n_thread,
                                     const Engines& engines, const VocabularySample& sample) {
   const std::uint64_t d_model = config.d_model;
-  const Index n_variant = variants_at_once(n_token),
-              n_stacked = stacked_columns(n_token),
+  const Index n_variant = variants_at_once(n_token), n_stacked = stacked_columns(n_token),
               n_layer_column = variants_together(n_token) * n_token;
   // Chosen columns of the clean stream, the normalized ones and a first difference; z, and with a
   // parallel residual what a layer reads.

@@ -15,6 +15,12 @@ const float nan = std::numeric_limits<float>::quiet_NaN();
 HEADSCOPE_VECTORISED void exponentials(const float* x, std::size_t n, float* y) {
   for (std::size_t i = 0; i < n; ++i) y[i] = vector_math::exponential(x[i]);
 }
+HEADSCOPE_VECTORISED void normal_exponentials(const float* x, std::size_t n, float* y) {
+  for (std::size_t i = 0; i < n; ++i) y[i] = vector_math::normal_exponential(x[i]);
+}
+HEADSCOPE_VECTORISED void exponential_changes(const float* x, std::size_t n, float* y) {
+  for (std::size_t i = 0; i < n; ++i) y[i] = vector_math::exponential_change(x[i]);
+}
 HEADSCOPE_VECTORISED void logistics(const float* x, std::size_t n, float* y) {
   for (std::size_t i = 0; i < n; ++i) y[i] = vector_math::logistic(x[i]);
 }
@@ -80,11 +86,17 @@ std::vector<float> floats_of_all_sizes() {
   return values;
 }
 
+std::vector<float> floats_between(float least, float most) {
+  std::vector<float> values = floats_of_all_sizes();
+  std::erase_if(values, [&](float value) { return value < least || value > most; });
+  return values;
+}
+
 // Largest error in units in the last place of the exact result; for a subnormal result, in those of
 // the smallest normal number.
 template <typename Approximate, typename Exact>
-double largest_error(Approximate approximate, Exact exact) {
-  const std::vector<float> x = floats_of_all_sizes();
+double largest_error(Approximate approximate, Exact exact,
+                     const std::vector<float>& x = floats_of_all_sizes()) {
   std::vector<float> y(x.size());
   approximate(x.data(), x.size(), y.data());
   double largest = 0;
@@ -103,6 +115,18 @@ double largest_error(Approximate approximate, Exact exact) {
 // The bounds are those that vector_math.hpp states.
 TEST(VectorMath, ExponentialIsWithinTwoUnitsOverAllFloats) {
   EXPECT_LE(largest_error(exponentials, [](double x) { return std::exp(x); }), 2);
+}
+TEST(VectorMath, NormalExponentialIsWithinTwoUnitsAndZeroBelow) {
+  EXPECT_LE(largest_error(
+                normal_exponentials, [](double x) { return x < -87 ? 0 : std::exp(x); },
+                floats_between(-INFINITY, 88)),
+            2);
+}
+TEST(VectorMath, ExponentialChangeIsWithinThreeUnits) {
+  EXPECT_LE(
+      largest_error(
+          exponential_changes, [](double x) { return std::expm1(x); }, floats_between(-87, 88)),
+      3);
 }
 TEST(VectorMath, LogisticIsWithinFourUnitsOverAllFloats) {
   EXPECT_LE(largest_error(logistics, exact_logistic), 4);
@@ -127,8 +151,8 @@ TEST(VectorMath, ExponentialReachesDenormalsZeroAndInfinity) {
 
 TEST(VectorMath, NaNGoesInAndNaNComesOut) {
   std::vector<float> x(19, nan), y(19);
-  for (const auto function :
-       {exponentials, logistics, logistic_values, logistic_slopes, gaussians, normal_cdfs}) {
+  for (const auto function : {exponentials, normal_exponentials, exponential_changes, logistics,
+                              logistic_values, logistic_slopes, gaussians, normal_cdfs}) {
     function(x.data(), x.size(), y.data());
     for (const float value : y) EXPECT_TRUE(std::isnan(value));
   }
@@ -138,8 +162,8 @@ TEST(VectorMath, NaNGoesInAndNaNComesOut) {
 // place: they may fuse a product and a sum differently.
 TEST(VectorMath, ResultsDoNotDependOnThePositionInTheLoop) {
   const float x = -1.2345F;
-  for (const auto function :
-       {exponentials, logistics, logistic_values, logistic_slopes, gaussians, normal_cdfs}) {
+  for (const auto function : {exponentials, normal_exponentials, exponential_changes, logistics,
+                              logistic_values, logistic_slopes, gaussians, normal_cdfs}) {
     std::vector<float> values(37, x), y(37);
     function(values.data(), values.size(), y.data());
     for (const float value : y) EXPECT_NEAR(value, y[0], 2e-7F * std::abs(y[0]));

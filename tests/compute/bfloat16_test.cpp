@@ -65,6 +65,26 @@ TEST_P(Bfloat16Test, KernelsDifferByTheOrderOfSumsAlone) {
   EXPECT_LT(relative_error(own, widen(portable)), test::rounding_tolerance);
 }
 
+TEST_P(Bfloat16Test, KernelsPackAlike) {
+  const Bfloat16Sums portable(n_part_, Bfloat16Kernel::portable);
+  for (const Index n : {1, 15, 16, 31, 32, 33, 48, 96, 100}) {
+    for (const float size : {1e-20F, 1.0F, 1e30F}) {
+      const Matrix X = Normal(n).matrix(n, 5, size);
+      const Operand own = columns_of(X, sums_), expected = columns_of(X, portable);
+      for (Index c = 0; c < X.n_cols; ++c) {
+        for (Index i = 0; i < n; ++i) {
+          for (int part = 0; part < n_part_; ++part) {
+            const Index place =
+                (i / 32 * static_cast<Index>(n_part_) + static_cast<Index>(part)) * 1024 + c * 32 +
+                i % 32;
+            ASSERT_EQ(own.words[place], expected.words[place]) << n << " " << size << " " << part;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Bfloat16Test, RangesMakeUpTheWhole) {
   Normal normal(3);
   const Matrix W = normal.matrix(40, 100), X = normal.matrix(100, 80);
