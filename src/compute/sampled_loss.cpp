@@ -165,18 +165,25 @@ VocabularyDraw::VocabularyDraw(const Model& model, const CentredEntries& entries
   Matrix p(d_vocab, std::min(clean_columns, normalized.n_col), arma::fill::none);
   for (Index first = 0; first < normalized.n_col; first += clean_columns) {
     const Index count = std::min(clean_columns, normalized.n_col - first);
-    const blas::View chosen = blas::View(p).cols(0, count);
-    for (Index entry = 0; entry < d_vocab; entry += clean_entries) {
-      const Index n_entry = std::min(clean_entries, d_vocab - entry);
-      passes.multiply(blas::ConstView(unembedding).cols(entry, n_entry), blas::Transpose::yes,
-                      normalized.cols(first, count), chosen.rows(entry, n_entry));
-    }
+    const blas::View chosen = blas::View(p).cols(0, count),
+                     expected = blas::View(expected_entry_).cols(first, count);
+    const auto for_entries = [&](const auto& multiply) {
+      for (Index entry = 0; entry < d_vocab; entry += clean_entries) {
+        const Index n_entry = std::min(clean_entries, d_vocab - entry);
+        multiply(blas::ConstView(unembedding).cols(entry, n_entry), chosen.rows(entry, n_entry),
+                 entry > 0);
+      }
+    };
+    for_entries([&](blas::ConstView entries_here, blas::View logits, bool) {
+      passes.multiply(entries_here, blas::Transpose::yes, normalized.cols(first, count), logits);
+    });
     for_each_in_parallel(count, [&](Index c) {
       if (!model.b_U.is_empty()) add_scaled(model.b_U.memptr(), 1, d_vocab, p.colptr(c));
       normalise(p.colptr(c), d_vocab);
     });
-    passes.multiply(unembedding, blas::Transpose::no, chosen,
-                    blas::View(expected_entry_).cols(first, count));
+    for_entries([&](blas::ConstView entries_here, blas::View probabilities, bool add) {
+      passes.multiply(entries_here, blas::Transpose::no, probabilities, expected, add);
+    });
     for_each_in_parallel(count, [&](Index c) {
       expected_entry_.col(first + c) -= entries.mean();
       choose(columns_[first + c], predictions, p.colptr(c), sample);
