@@ -39,8 +39,9 @@ struct Engines {
   Engine logits = Engine::float32;       ///< differences of an ablated model's logits: this engine
                                          ///< moves the loss in second order alone, and not by
                                          ///< probable entries
-  Engine gradients = Engine::float32;    ///< backward passes, and attention of ablated streams
-                                         ///< where `differences` is less exact than `passes`
+  Engine gradients = Engine::float32;    ///< backward passes; where `differences` is less exact
+                                         ///< than `passes`, also attention of ablated streams and
+                                         ///< the clean inputs of the MLP's activation
   Engine screening = Engine::float32;    ///< searches for candidates, which are then computed
                                          ///< exactly: results do not depend on this engine
 

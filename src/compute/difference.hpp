@@ -19,7 +19,8 @@ Index variants_together(Index n_token);
 struct DifferenceProducts {
   Products differences;  ///< weights by differences
   Products passes;       ///< clean values
-  Products attention;    ///< queries, keys, values and patterns of variants
+  Products attention;    ///< queries, keys, values and patterns of variants, and clean inputs of
+                         ///< the MLP's activation, whose errors change differences little
   Products logits;       ///< the unembedding by differences
   /// Whether `passes` computes losses of a large second order anew: where `logits` is less exact
   /// than the losses are to be.

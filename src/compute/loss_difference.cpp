@@ -81,25 +81,16 @@ HEADSCOPE_VECTORISED ChunkSums sums_of(const float* logits, const float* p, cons
       curvature += p[v] * (vector_math::exponential_change(x) - x);
     }
   } else {
-    curvature = infinity;  // not trusted
+    curvature = infinity;  // so that the sums are not trusted
   }
   return {curvature, most, largest};
 }
 
+// Short float sums, added up in double.
 void add(const ChunkSums& chunk, Sums& sums) {
   sums.curvature += static_cast<double>(chunk.curvature);
   sums.largest_difference = std::max(sums.largest_difference, chunk.largest_difference);
   sums.largest_logit = std::max(sums.largest_logit, chunk.largest_logit);
-}
-
-// Adds entries [0, count) of a chunk. Short float sums, added up in double.
-void add_entries(const float* logits, const float* p, const float* d, float mean, Index count,
-                 Sums& sums) {
-  constexpr Index stretch = 1024;
-  for (Index first = 0; first < count; first += stretch) {
-    add(sums_of(logits + first, p + first, d + first, mean, std::min(stretch, count - first)),
-        sums);
-  }
 }
 
 class LossDifference {
@@ -236,12 +227,12 @@ class LossDifference {
   }
 
   void leave_out_probable(Index first, Index count) {
-    for (Index t = 0; t < n_clean(); ++t) {
+    for_each_in_parallel(n_clean(), [&](Index t) {
       for (const CleanVocabulary::Entry& entry : vocabulary_.probable[t]) {
         const auto id = static_cast<Index>(entry.id);
         if (id >= first && id < first + count) chunk_.probabilities(id - first, t) = 0;
       }
-    }
+    });
   }
 
   void add_probable() {
@@ -304,7 +295,7 @@ class LossDifference {
       found.lost = before >= found.logit;
     }
     sums.clean += clean_sum_(t);
-    add_entries(logits, p, d, static_cast<float>(means_(column)), count, sums);
+    add(sums_of(logits, p, d, static_cast<float>(means_(column)), count), sums);
   }
 
   std::vector<TokenLoss> losses() const {

@@ -200,8 +200,8 @@ void MlpDifference::compute_by_blocks(blas::ConstView D, blas::View output, bool
         Matrix normalized = block.normalized.matrix(config.d_model, 1);
         block.packed_input.set_size(config.d_model, n_column, *products_);
         for (Index c = 0; c < n_column; ++c) {
-          norm_->difference_serial(clean_.cols(token_of(c), 1), 0, D.cols(column_of(c), 1),
-                                   normalized);
+          norm_->difference_of_column(clean_.column(token_of(c)), D.column(column_of(c)),
+                                      normalized.memptr());
           block.packed_input.set_column(c, normalized.memptr());
         }
         Matrix block_output = block.output.matrix(output.n_row, n_column);

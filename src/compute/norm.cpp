@@ -134,16 +134,14 @@ void Norm::difference(blas::ConstView X, blas::ConstView D, blas::View Y) const 
   check_variants(X, D);
   check_variants(X, Y);
 #pragma omp parallel for schedule(static)
-  for (Index c = 0; c < D.n_col; ++c) difference_serial(X, c, D.cols(c, 1), Y.cols(c, 1));
+  for (Index c = 0; c < D.n_col; ++c) {
+    difference_of_column(X.column(c % X.n_col), D.column(c), Y.column(c));
+  }
 }
 
-void Norm::difference_serial(blas::ConstView X, Index first, blas::ConstView D,
-                             blas::View Y) const {
+void Norm::difference_of_column(const float* x, const float* d, float* y) const {
   const auto difference = centred_ ? difference_column<true> : difference_column<false>;
-  for (Index c = 0; c < D.n_col; ++c) {
-    difference(X.column((first + c) % X.n_col), D.column(c), gain_->memptr(), X.n_row, epsilon_,
-               Y.column(c));
-  }
+  difference(x, d, gain_->memptr(), gain_->n_elem, epsilon_, y);
 }
 
 void Norm::gradient(blas::ConstView X, blas::ConstView dY, blas::View dX) const {

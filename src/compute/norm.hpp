@@ -34,9 +34,8 @@ class Norm {
   /// @param D, Y  d_model x (n_token n_variant).
   /// @throws ShapeError likewise.
   void difference(blas::ConstView X, blas::ConstView D, blas::View Y) const;
-  /// The same on the calling thread, for some columns.
-  /// @param first  number of the first column of D and Y among those of all variants.
-  void difference_serial(blas::ConstView X, Index first, blas::ConstView D, blas::View Y) const;
+  /// The same for one column, on the calling thread. @param x, d, y  d_model values.
+  void difference_of_column(const float* x, const float* d, float* y) const;
 
   /// Backpropagates dY, the gradient of norm(X), adding to dX:
   ///
