@@ -41,7 +41,7 @@ struct Engines {
                                          ///< probable entries
   Engine gradients = Engine::float32;    ///< backward passes; where `differences` is less exact
                                          ///< than `passes`, also attention of ablated streams and
-                                         ///< the clean inputs of the MLP's activation
+                                         ///< the MLP's clean hidden units
   Engine screening = Engine::float32;    ///< searches for candidates, which are then computed
                                          ///< exactly: results do not depend on this engine
 

@@ -30,6 +30,8 @@ namespace headscope::vector_math {
 inline constexpr float rounding_shift = 12582912.0F;
 
 inline constexpr float small_exponent = 0.34F;
+/// Not far below, e^x is denormal.
+inline constexpr float least_exponent = -87.0F;
 
 /// e^x - 1 for |x| < small_exponent, accurate relative to x.
 [[gnu::always_inline]] inline float small_exponential_change(float x) {
@@ -69,15 +71,15 @@ struct Reduced {
   return (1.0F + reduced.tail) * power_of_two(half) * power_of_two(reduced.exponent - half);
 }
 
-/// e^x, within 2 units in the last place, but 0 for x < -87, where e^x becomes denormal. In fewer
-/// operations than `exponential`. @param x  at most 88.
+/// e^x, within 2 units in the last place, but 0 below least_exponent. In fewer operations than
+/// `exponential`. @param x  at most 88.
 [[gnu::always_inline]] inline float normal_exponential(float x) {
   const Reduced reduced = reduce_exponential(x);
   const float value = (1.0F + reduced.tail) * power_of_two(reduced.exponent);
-  return select(x < -87.0F, 0.0F, value);
+  return select(x < least_exponent, 0.0F, value);
 }
 
-/// e^x - 1, without cancellation near 0. @param x  from -87 to 88.
+/// e^x - 1, within 3 units in the last place, also near 0. @param x  from least_exponent to 88.
 [[gnu::always_inline]] inline float exponential_change(float x) {
   const Reduced reduced = reduce_exponential(x);
   const float power = power_of_two(reduced.exponent);

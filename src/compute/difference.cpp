@@ -7,7 +7,7 @@
 #include "headscope/error.hpp"
 
 namespace headscope {
-Index variants_together(Index n_token) {
+Index variants_per_step(Index n_token) {
   constexpr Index columns_together = 1024;
   return std::max<Index>(1, columns_together / std::max<Index>(1, n_token));
 }

@@ -13,14 +13,14 @@ namespace headscope {
 /// Variants that go through a step of a layer together, if the step keeps values of their columns:
 /// wide enough for matrix products at full speed, narrow enough that the step's memory does not
 /// grow with the number of variants.
-Index variants_together(Index n_token);
+Index variants_per_step(Index n_token);
 
 /// What multiplies in a pass of differences.
 struct DifferenceProducts {
   Products differences;  ///< weights by differences
   Products passes;       ///< clean values
-  Products attention;    ///< queries, keys, values and patterns of variants, and clean inputs of
-                         ///< the MLP's activation, whose errors change differences little
+  Products attention;    ///< queries, keys, values and patterns of variants; also the MLP's clean
+                         ///< hidden units before the activation, whose errors scale differences
   Products logits;       ///< the unembedding by differences
   /// Whether `passes` computes losses of a large second order anew: where `logits` is less exact
   /// than the losses are to be.

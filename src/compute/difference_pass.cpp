@@ -19,7 +19,7 @@ double square_sum(const float* values, Index count) {
 }
 
 // Variants whose losses are computed together.
-Index variants_at_once(Index n_token) {
+Index variants_per_group(Index n_token) {
   return std::max<Index>(1, HeadAblation::columns_at_once / std::max<Index>(1, n_token));
 }
 
@@ -76,7 +76,7 @@ class DifferencePass::Streams {
   // In blocks wide enough for products.
   template <typename Visit>
   void for_blocks(Index begin, Index end, const Visit& visit) const {
-    const Index block = variants_together(columns_.size());
+    const Index block = variants_per_step(columns_.size());
     for (Index first = begin; first < end; first += block) {
       const Index count = std::min(block, end - first);
       visit(changes_.subspan(first, count), of(first, count));
@@ -96,7 +96,7 @@ std::vector<TokenLoss> DifferencePass::losses(const SequenceBatch& batch,
                                               const DifferenceMethod& method) {
   const std::vector<std::size_t> order = order_of(changes, config_);
   std::vector<TokenLoss> results(changes.size());
-  const Index group = variants_at_once(clean_.n_token());
+  const Index group = variants_per_group(clean_.n_token());
   for (std::size_t first = 0; first < order.size(); first += group) {
     std::vector<VariantChange> chosen;
     for (std::size_t i = first; i < std::min<std::size_t>(first + group, order.size()); ++i) {
@@ -132,7 +132,7 @@ std::vector<double> DifferencePass::first_moves(std::span<const VariantChange> c
 
 // After the attention of the last layer, only the columns that predict something go on.
 //
-// @param changes  in ascending order of place, at most variants_at_once.
+// @param changes  in ascending order of place, at most variants_per_group.
 std::vector<TokenLoss> DifferencePass::losses_together(const SequenceBatch& batch,
                                                        const TokenLoss& clean_loss,
                                                        std::span<const VariantChange> changes,
@@ -251,14 +251,15 @@ void DifferencePass::add_attention(Index l, std::span<const VariantChange> chang
 }
 
 Index DifferencePass::stacked_columns(Index n_token) {
-  return variants_at_once(n_token) * n_token;
+  return variants_per_group(n_token) * n_token;
 }
 
 std::uint64_t DifferencePass::bytes(const ModelConfig& config, Index n_token, int n_thread,
                                     const Engines& engines, const VocabularySample& sample) {
   const std::uint64_t d_model = config.d_model;
-  const Index n_variant = variants_at_once(n_token), n_stacked = stacked_columns(n_token),
-              n_layer_column = variants_together(n_token) * n_token;
+  const Index n_variant = variants_per_group(n_token), n_stacked = stacked_columns(n_token),
+              n_layer_column =
+                  std::max<Index>(variants_per_step(n_token) * n_token, variants_per_step(1));
   // Chosen columns of the clean stream, the normalized ones and a first difference; z, and with a
   // parallel residual what a layer reads.
   const std::uint64_t of_layer = config.d_z() + (config.parallel_residual ? d_model : 0);

@@ -74,7 +74,7 @@ HEADSCOPE_VECTORISED ChunkSums sums_of(const float* logits, const float* p, cons
       const float x = d[v] - mean;
       curvature += p[v] * (vector_math::small_exponential_change(x) - x);
     }
-  } else if (-87.0F < least && most < trusted_difference) {
+  } else if (vector_math::least_exponent < least && most < trusted_difference) {
 #pragma omp simd reduction(+ : curvature)
     for (Index v = 0; v < count; ++v) {
       const float x = d[v] - mean;
@@ -86,7 +86,7 @@ HEADSCOPE_VECTORISED ChunkSums sums_of(const float* logits, const float* p, cons
   return {curvature, most, largest};
 }
 
-// Short float sums, added up in double.
+// Float sums of a chunk, added up in double.
 void add(const ChunkSums& chunk, Sums& sums) {
   sums.curvature += static_cast<double>(chunk.curvature);
   sums.largest_difference = std::max(sums.largest_difference, chunk.largest_difference);

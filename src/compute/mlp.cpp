@@ -153,19 +153,20 @@ void MlpDifference::set(const Norm& norm, const Mlp& mlp, blas::ConstView clean,
 
 void MlpDifference::compute(blas::ConstView D, blas::View output, bool add) {
   check_variants(clean_, D);
+  check_count("columns of the output", D.n_col, output.n_col);
   if (W_in_.packs_for(D.n_col)) {
     compute_by_blocks(D, output, add);
     return;
   }
-  const Index most = variants_together(clean_.n_col) * clean_.n_col;
+  const Index most = variants_per_step(clean_.n_col) * clean_.n_col;
   for (Index first = 0; first < D.n_col; first += most) {
     const Index count = std::min(most, D.n_col - first);
-    compute_together(D.cols(first, count), output.cols(first, count), add);
+    compute_by_steps(D.cols(first, count), output.cols(first, count), add);
   }
 }
 
 // One step after the other, each by all threads.
-void MlpDifference::compute_together(blas::ConstView D, blas::View output, bool add) {
+void MlpDifference::compute_by_steps(blas::ConstView D, blas::View output, bool add) {
   const ModelConfig& config = *mlp_->config_;
   const Index d_mlp = config.d_mlp;
   Matrix normalized = normalized_.matrix(config.d_model, D.n_col);
@@ -179,8 +180,8 @@ void MlpDifference::compute_together(blas::ConstView D, blas::View output, bool 
   W_out_.multiply(change.rows(0, d_mlp), output, add);
 }
 
-// What a thread keeps of a block of columns, of all inputs or of a block of hidden units.
-struct MlpDifference::Block {
+// For a block of columns: their inputs and output, and some of their hidden units.
+struct MlpDifference::ThreadMemory {
   Buffer normalized, hidden, output;
   PackedColumns packed_input, packed_hidden;
 };
@@ -196,25 +197,26 @@ void MlpDifference::compute_by_blocks(blas::ConstView D, blas::View output, bool
         const auto column_of = [&](Index c) {
           return (first + c) % n_variant * n_token + token_of(c);
         };
-        auto& block = products_->scratch().of_thread<Block>();
-        Matrix normalized = block.normalized.matrix(config.d_model, 1);
-        block.packed_input.set_size(config.d_model, n_column, *products_);
+        auto& memory = products_->scratch().of_thread<ThreadMemory>();
+        Matrix normalized = memory.normalized.matrix(config.d_model, 1);
+        memory.packed_input.set_size(config.d_model, n_column, *products_);
         for (Index c = 0; c < n_column; ++c) {
           norm_->difference_of_column(clean_.column(token_of(c)), D.column(column_of(c)),
                                       normalized.memptr());
-          block.packed_input.set_column(c, normalized.memptr());
+          memory.packed_input.set_column(c, normalized.memptr());
         }
-        Matrix block_output = block.output.matrix(output.n_row, n_column);
-        W_out_.for_input_blocks([&](Index unit, Index n_unit) {
-          Matrix memory = block.hidden.matrix(config.gated_mlp ? 2 * n_unit : n_unit, n_column);
-          const blas::View change = memory, hidden = change.rows(0, n_unit);
-          W_in_.multiply_serial(block.packed_input, 0, hidden, unit);
+        Matrix block_output = memory.output.matrix(output.n_row, n_column);
+        W_out_.for_input_blocks([&](Index first_unit, Index n_unit) {
+          Matrix rows = memory.hidden.matrix(config.gated_mlp ? 2 * n_unit : n_unit, n_column);
+          const blas::View change = rows, hidden = change.rows(0, n_unit);
+          W_in_.multiply_serial(memory.packed_input, 0, hidden, first_unit);
           if (config.gated_mlp) {
-            W_up_.multiply_serial(block.packed_input, 0, change.rows(n_unit, n_unit), unit);
+            W_up_.multiply_serial(memory.packed_input, 0, change.rows(n_unit, n_unit), first_unit);
           }
-          for (Index c = 0; c < n_column; ++c) activate(unit, token_of(c), change.cols(c, 1));
-          block.packed_hidden.set(hidden, *products_);
-          W_out_.multiply_inputs_serial(unit, block.packed_hidden, block_output, unit > 0);
+          for (Index c = 0; c < n_column; ++c) activate(first_unit, token_of(c), change.cols(c, 1));
+          memory.packed_hidden.set(hidden, *products_);
+          W_out_.multiply_inputs_serial(first_unit, memory.packed_hidden, block_output,
+                                        first_unit > 0);
         });
         for (Index c = 0; c < n_column; ++c) {
           float* const to = output.column(column_of(c));
@@ -228,36 +230,39 @@ void MlpDifference::compute_by_blocks(blas::ConstView D, blas::View output, bool
 }
 
 // The change of a column's hidden units in the first rows of `change`, from that of what they read.
-// @param unit    the first.
-// @param change  of these units, or of gate | up.
-void MlpDifference::activate(Index unit, Index token, blas::View change) const {
+// @param change  of the units from `first_unit` on, or of their gate | up.
+void MlpDifference::activate(Index first_unit, Index token, blas::View change) const {
   const ModelConfig& config = *mlp_->config_;
-  const float* const pre = pre_.column(token) + unit;
-  const float* const activated = activated_.column(token) + unit;
+  const float* const pre = pre_.column(token) + first_unit;
+  const float* const activated = activated_.column(token) + first_unit;
   float* const d = change.data;
-  activations::with_functions(config.activation, [&](auto functions) {
-    using Functions = decltype(functions);
-    if (config.gated_mlp) {
-      const Index n_unit = change.n_row / 2;
-      gate_difference_column<Functions>(pre, activated, pre + config.d_mlp, d + n_unit, n_unit, d);
-    } else {
-      activation_difference_column<Functions>(pre, activated, change.n_row, d);
-    }
+  if (config.gated_mlp) {
+    const Index n_unit = change.n_row / 2;
+    const auto column = activations::with_functions(config.activation, [](auto functions) {
+      return gate_difference_column<decltype(functions)>;
+    });
+    column(pre, activated, pre + config.d_mlp, d + n_unit, n_unit, d);
+    return;
+  }
+  const auto column = activations::with_functions(config.activation, [](auto functions) {
+    return activation_difference_column<decltype(functions)>;
   });
+  column(pre, activated, change.n_row, d);
 }
 
 std::uint64_t MlpDifference::bytes(const ModelConfig& config, Index n_clean, Index n_column,
                                    int n_thread, Engine differences) {
   const std::uint64_t d_model = config.d_model, d_in = config.d_in();
-  const std::uint64_t clean = (d_model + d_in + config.d_mlp) * n_clean * sizeof(float);
+  const std::uint64_t kept =
+      ((d_model + d_in + config.d_mlp) * n_clean + (d_model + d_in) * n_column) * sizeof(float);
   const Arithmetic* const arithmetic = entry_of(differences).arithmetic;
-  if (arithmetic == nullptr) return clean + (d_model + d_in) * n_column * sizeof(float);
+  if (arithmetic == nullptr) return kept;
   const Index most = WeightProduct::most_columns,
               n_unit = std::min(config.d_mlp, arithmetic->most_inputs());
   const std::uint64_t gate_and_up = config.gated_mlp ? 2 : 1,
                       block = (d_model + gate_and_up * n_unit) * most * sizeof(float) +
                               arithmetic->bytes(d_model, most) + arithmetic->bytes(n_unit, most);
-  return clean + gate_and_up * arithmetic->bytes(d_model, config.d_mlp) +
+  return kept + gate_and_up * arithmetic->bytes(d_model, config.d_mlp) +
          arithmetic->bytes(config.d_mlp, d_model) + n_thread * block;
 }
 

@@ -66,17 +66,17 @@ class MlpDifference {
   /// @param output  as D; may be D.
   void compute(blas::ConstView D, blas::View output, bool add);
 
-  /// Bytes that it keeps for `n_clean` clean columns, and `n_column` columns of the variants that
-  /// go through it together.
+  /// Bytes for `n_clean` clean columns, and for `n_column` columns of variants where OpenBLAS takes
+  /// one step after the other; with those that the threads keep in the products' scratch.
   static std::uint64_t bytes(const ModelConfig& config, Index n_clean, Index n_column, int n_thread,
                              Engine differences);
 
  private:
-  struct Block;
+  struct ThreadMemory;
 
-  void compute_together(blas::ConstView D, blas::View output, bool add);
+  void compute_by_steps(blas::ConstView D, blas::View output, bool add);
   void compute_by_blocks(blas::ConstView D, blas::View output, bool add) const;
-  void activate(Index unit, Index token, blas::View change) const;
+  void activate(Index first_unit, Index token, blas::View change) const;
 
   std::optional<Norm> norm_;
   std::optional<Mlp> mlp_;
@@ -85,7 +85,7 @@ class MlpDifference {
   WeightProduct W_in_, W_up_, W_out_;  // W_in_ of the gate, or of all hidden units
   // Clean: the normalized stream; pre with its bias; activation of the gate, or of all of pre.
   Buffer clean_normalized_, clean_pre_, clean_activated_;
-  Buffer normalized_, hidden_;  // of the variants
+  Buffer normalized_, hidden_;  // of the variants, in compute_by_steps
 };
 
 }  // namespace headscope

@@ -38,8 +38,8 @@ void copy(blas::ConstView X, blas::View Y);
 /// Turns `count` scores into probabilities, in place: exp(x - max) / sum.
 ///
 /// Relative error below 5e-7 + 6e-8 |x - max|, the second part being the rounding of the
-/// difference. Scores of -infinity get probability 0; when all are -infinity or one is NaN, every
-/// probability is NaN.
+/// difference. Scores more than 87 below the largest get probability 0; when all are -infinity or
+/// one is NaN, every probability is NaN.
 /// @return log(sum exp(x))
 float softmax(float* scores, Index count);
 

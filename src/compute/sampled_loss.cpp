@@ -63,8 +63,9 @@ HEADSCOPE_VECTORISED void add_entry(const float* differences, float weight, floa
 #pragma omp simd
   for (Index v = 0; v < n_variant; ++v) {
     const float d = differences[v] - mean[v], changed = logit + d;
-    const float not_above = vector_math::select(d > 88.0F, 88.0F, d);
-    const float x = vector_math::select(not_above < -87.0F, -87.0F, not_above);
+    constexpr float lowest = vector_math::least_exponent;
+    const float raised = vector_math::select(d < lowest, lowest, d);
+    const float x = vector_math::select(raised > 88.0F, 88.0F, raised);
     curvature[v] += weight * (vector_math::exponential_change(x) - d);
     largest[v] = d > largest[v] ? d : largest[v];
     largest_logit[v] = changed > largest_logit[v] ? changed : largest_logit[v];
@@ -209,7 +210,8 @@ void VocabularyDraw::choose(Column& column, std::span<const SequenceBatch::Predi
     targets.push_back(static_cast<Index>(predictions[i].target));
   }
   for (Index v = 0; v < d_vocab; ++v) {
-    if (p[v] >= least || std::ranges::count(targets, v) > 0) add(v, static_cast<double>(p[v]));
+    if ((p[v] > 0 && p[v] >= least) || std::ranges::count(targets, v) > 0)
+      add(v, static_cast<double>(p[v]));
   }
   column.n_probable = column.entries.size();
   for (const Index target : targets) {

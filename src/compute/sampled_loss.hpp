@@ -64,7 +64,7 @@ class VocabularyDraw {
   /// @param passes      products of the clean logits.
   /// @param normalized  d_model x n_column, ln_f of the clean stream.
   /// @param predictions  at least one from each column.
-  /// Memory while it works: the logits of 64 columns.
+  /// Memory while it works: the logits of 256 columns.
   VocabularyDraw(const Model& model, const CentredEntries& entries, const Products& passes,
                  blas::ConstView normalized, std::span<const SequenceBatch::Prediction> predictions,
                  const VocabularySample& sample);

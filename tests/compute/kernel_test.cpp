@@ -81,7 +81,7 @@ TEST(Processor, HasWhatLinuxSaysOfIt) {
   EXPECT_EQ(processor.avx2, has("avx2") && has("fma"));
   EXPECT_EQ(processor.avx512,
             has("avx512f") && has("avx512dq") && has("avx512bw") && has("avx512vl"));
-  EXPECT_EQ(processor.amx_bf16, has("amx_bf16"));
+  EXPECT_EQ(processor.amx_bf16, has("amx_bf16") && has("avx512_bf16") && processor.avx512);
   EXPECT_EQ(processor.avx_vnni, has("avx_vnni"));
   EXPECT_EQ(processor.avx512_vnni, has("avx512_vnni"));
   EXPECT_THAT(text, HasSubstr(processor.name));

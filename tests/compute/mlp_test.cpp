@@ -40,12 +40,16 @@ class MlpDifferenceTest : public testing::TestWithParam<DifferenceCase> {
   MlpDifferenceTest() {
     config_.d_mlp = 802;
     config_.gated_mlp = GetParam().is_gated;
-    if (config_.gated_mlp) config_.activation = Activation::silu;
+    if (config_.gated_mlp) {
+      config_.activation = Activation::silu;
+      config_.norm = NormKind::rms_norm;
+    }
     model_ = test::random_weights(config_, 3);
     clean_ = Normal(4).matrix(config_.d_model, n_token);
   }
 
-  // Of so many variants, in place. @return the error relative to the largest element.
+  // Of so many variants, added in place and alone. @return the larger error, relative to the
+  // largest element.
   double error(Index n_variant) {
     const LayerWeights& weights = model_.layers[0];
     Matrix D = Normal(5).matrix(config_.d_model, n_token * n_variant, 0.3F);
@@ -54,14 +58,16 @@ class MlpDifferenceTest : public testing::TestWithParam<DifferenceCase> {
       return reference_mlp(config_, weights,
                            reference_norm(config_, widen(X), weights.ln_2_gain, weights.ln_2_bias));
     };
-    const arma::mat expected =
-        mlp_of(changed) - arma::repmat(mlp_of(clean_), 1, n_variant) + widen(D);
+    const arma::mat expected = mlp_of(changed) - arma::repmat(mlp_of(clean_), 1, n_variant),
+                    expected_sum = expected + widen(D);
     const Products products = test::products(GetParam().engine), exact = test::products();
     MlpDifference mlp;
     mlp.set({config_, weights.ln_2_gain, weights.ln_2_bias}, {config_, weights}, clean_,
             {products, exact, exact, exact});
+    Matrix alone(arma::size(D), arma::fill::value(7));
+    mlp.compute(D, alone, false);
     mlp.compute(D, D, true);
-    return relative_error(D, expected);
+    return std::max(relative_error(alone, expected), relative_error(D, expected_sum));
   }
 
   static constexpr Index n_token = 37;

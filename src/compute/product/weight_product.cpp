@@ -201,17 +201,18 @@ Index WeightProduct::columns_at_once(Index n_column) {
 
 void WeightProduct::multiply_serial(const PackedColumns& X, Index first, blas::View Y,
                                     Index first_output) const {
-  const blas::ConstView columns = X.X_.cols(first, Y.n_col);
   const blas::ConstView W = outputs_of(W_, transpose_, first_output, Y.n_row);
   const Arithmetic* const arithmetic = products_->arithmetic_;
   if (arithmetic == nullptr) {
-    blas::multiply_serial(W, transpose_, columns, blas::Transpose::no, Y, X.scale_);
+    blas::multiply_serial(W, transpose_, X.X_.cols(first, Y.n_col), blas::Transpose::no, Y,
+                          X.scale_);
     return;
   }
-  check_product(W, transpose_, columns, Y);
+  // The columns may have been set one by one: then there is no memory to point to.
+  check_product(W, transpose_, {nullptr, X.X_.n_row, Y.n_col, X.X_.n_row}, Y);
   const Index n_output = output_block(blocks_.front().n_in, Y.n_row, *arithmetic);
   Index input = 0;
-  for (auto packed = blocks_.begin(); input < columns.n_row; input += packed++->n_in) {
+  for (auto packed = blocks_.begin(); input < X.X_.n_row; input += packed++->n_in) {
     for (Index output = 0; output < Y.n_row; output += n_output) {
       arithmetic->multiply({X.packed_, first, input}, {*packed, first_output + output},
                            packed->n_in, Y.rows(output, std::min(n_output, Y.n_row - output)),
