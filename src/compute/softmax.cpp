@@ -18,7 +18,7 @@ HEADSCOPE_VECTORISED float maximum(const float* values, Index count) {
 
 HEADSCOPE_VECTORISED double exponentiate(float* values, Index count, float shift) {
   // Short float sums, added up in double: the speed of float with the accuracy of double.
-  constexpr Index stretch = 512;
+  constexpr Index stretch = 256;
   double total = 0;
   for (Index first = 0; first < count; first += stretch) {
     const Index end = std::min(first + stretch, count);
