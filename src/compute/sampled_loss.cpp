@@ -210,8 +210,8 @@ void VocabularyDraw::choose(Column& column, std::span<const SequenceBatch::Predi
     targets.push_back(static_cast<Index>(predictions[i].target));
   }
   for (Index v = 0; v < d_vocab; ++v) {
-    if ((p[v] > 0 && p[v] >= least) || std::ranges::count(targets, v) > 0)
-      add(v, static_cast<double>(p[v]));
+    const bool is_probable = p[v] > 0 && p[v] >= least;
+    if (is_probable || std::ranges::count(targets, v) > 0) add(v, static_cast<double>(p[v]));
   }
   column.n_probable = column.entries.size();
   for (const Index target : targets) {

@@ -243,7 +243,7 @@ TEST(HeadAblationLogits, OfLargeChangesAreExactWhateverTheirEngine) {
 // Losses by three and by six bfloat16 products differ in their last bits.
 TEST(HeadAblationAttention, IsByTheGradientsEngineWhereDifferencesAreLessExactThanPasses) {
   Model model = test::random_weights(test::small_config(), 7);
-  for (LayerWeights& layer : model.layers) layer.W_out.zeros();  // MLPs, by the same engine
+  for (LayerWeights& layer : model.layers) layer.W_out.zeros();  // these engines' too
   const TokenIds tokens = test::Normal(5).tokens(140, model.config.d_vocab);
   const std::vector<HeadVariant> variants{{0, {1}}, {1, {0, 2}}};
   const auto losses = [&](const Engines& engines) {

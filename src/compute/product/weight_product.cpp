@@ -69,6 +69,16 @@ void pack_outputs(const Arithmetic& arithmetic, blas::ConstView W, blas::Transpo
   arithmetic.pack_outputs(outputs_of(W, transpose, first, count), transpose, first, packed);
 }
 
+// Y = W X, or Y += W X, for a block of inputs and the outputs from W.first on, some at a time.
+void multiply_block(const Arithmetic& arithmetic, const OperandRange& X, const OperandRange& W,
+                    blas::View Y, bool add) {
+  const Index n_in = W.operand.n_in, at_once = output_block(n_in, Y.n_row, arithmetic);
+  for (Index output = 0; output < Y.n_row; output += at_once) {
+    arithmetic.multiply(X, {W.operand, W.first + output}, n_in,
+                        Y.rows(output, std::min(at_once, Y.n_row - output)), add);
+  }
+}
+
 }  // namespace
 
 std::uint64_t packed_bytes(Index n_in, Index count, Engine engine) {
@@ -179,17 +189,13 @@ void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
   }
   check_product(W_, transpose_, X, Y);
   const Index block = columns_at_once(X.n_col);
-  const Index n_output = output_block(blocks_.front().n_in, Y.n_row, *arithmetic);
   for_blocks_in_parallel(X.n_col, block, [&](Index first, Index n_column) {
     auto& columns = products_->scratch().of_thread<PackedColumns>();
     Index input = 0;
     for (auto packed = blocks_.begin(); input < X.n_row; input += packed++->n_in) {
       columns.set(X.rows(input, packed->n_in).cols(first, n_column), *products_);
-      for (Index output = 0; output < Y.n_row; output += n_output) {
-        const Index n_out = std::min(n_output, Y.n_row - output);
-        arithmetic->multiply({columns.packed_}, {*packed, output}, packed->n_in,
-                             Y.rows(output, n_out).cols(first, n_column), add || input > 0);
-      }
+      multiply_block(*arithmetic, {columns.packed_}, {*packed}, Y.cols(first, n_column),
+                     add || input > 0);
     }
   });
 }
@@ -210,14 +216,9 @@ void WeightProduct::multiply_serial(const PackedColumns& X, Index first, blas::V
   }
   // The columns may have been set one by one: then there is no memory to point to.
   check_product(W, transpose_, {nullptr, X.X_.n_row, Y.n_col, X.X_.n_row}, Y);
-  const Index n_output = output_block(blocks_.front().n_in, Y.n_row, *arithmetic);
   Index input = 0;
   for (auto packed = blocks_.begin(); input < X.X_.n_row; input += packed++->n_in) {
-    for (Index output = 0; output < Y.n_row; output += n_output) {
-      arithmetic->multiply({X.packed_, first, input}, {*packed, first_output + output},
-                           packed->n_in, Y.rows(output, std::min(n_output, Y.n_row - output)),
-                           input > 0);
-    }
+    multiply_block(*arithmetic, {X.packed_, first, input}, {*packed, first_output}, Y, input > 0);
   }
 }
 
@@ -225,12 +226,7 @@ void WeightProduct::multiply_inputs_serial(Index first_input, const PackedColumn
                                            bool add) const {
   const Operand& packed = blocks_[first_input / blocks_.front().n_in];
   check_product(inputs_of(W_, transpose_, first_input, packed.n_in), transpose_, X.X_, Y);
-  const Arithmetic& arithmetic = *products_->arithmetic_;
-  const Index n_output = output_block(packed.n_in, Y.n_row, arithmetic);
-  for (Index output = 0; output < Y.n_row; output += n_output) {
-    arithmetic.multiply({X.packed_}, {packed, output}, packed.n_in,
-                        Y.rows(output, std::min(n_output, Y.n_row - output)), add);
-  }
+  multiply_block(*products_->arithmetic_, {X.packed_}, {packed}, Y, add);
 }
 
 std::uint64_t WeightProduct::thread_bytes(Engine engine) {
