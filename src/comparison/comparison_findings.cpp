@@ -56,10 +56,10 @@ std::string change_of(const std::string& measure, const Estimate& first, const E
                             number_text(first.value, 3) + ")");
 }
 
-/// Says that a run was not compared by intervals.
+/// Says that a run was not compared by intervals: one without width shows nothing.
 std::string without_intervals(const std::string& what, const std::string& run,
                               const std::string& first) {
-  return "No " + what + " has intervals in both " + run + " and " + first + ".";
+  return "No " + what + " has intervals of some width in both " + run + " and " + first + ".";
 }
 
 std::string measures_line(const ResultsGroup& group, const std::vector<Measure>& measures) {
@@ -83,7 +83,10 @@ std::string measures_line(const ResultsGroup& group, const std::vector<Measure>&
                        difference = differences == nullptr
                                         ? Estimate()
                                         : differences->estimate(slice.at[run][0]);
-        if (first.has_interval() && later.has_interval()) has_intervals[run] = true;
+        if (first.has_interval() && later.has_interval() &&
+            (first.has_width() || later.has_width())) {
+          has_intervals[run] = true;
+        }
         if (!is_changed(first, later, difference)) continue;
         const std::string name =
             in_words(measure.name, slice.label) + (slice.label.empty() ? "" : ",");

@@ -749,14 +749,28 @@ TEST(Comparison, SaysWhichRunsHaveNoIntervals) {
                     same = weather("b", first_rain, kinds, 5);
   const std::vector<std::string> said = lines(compared({first, same, without}));
   EXPECT_EQ(said[1],
-            "b differs from a in no measure beyond its interval. No measure has intervals in both "
-            "c and a.");
+            "b differs from a in no measure beyond its interval. No measure has intervals of some "
+            "width in both c and a.");
   EXPECT_EQ(said[2],
             "No head differs from a beyond chance (q < 0.05 over all heads and scores); 0 of 6 "
             "values differ beyond their intervals, where chance alone gives up to one of twenty on "
-            "average. No score of a head has intervals in both c and a.");
+            "average. No score of a head has intervals of some width in both c and a.");
   EXPECT_EQ(lines(compared({without, first}))[2],
-            "No score of a head has intervals in both a and c.");
+            "No score of a head has intervals of some width in both a and c.");
+}
+
+TEST(Comparison, IntervalsWithoutWidthAreNoComparison) {
+  ComparedRun narrow = weather("a", first_rain, {0, 0, 0}, 5);
+  for (Variable& variable : narrow.results.groups[0].variables) {
+    if (!variable.interval) continue;
+    variable.interval->low.values = variable.interval->high.values = variable.values.values;
+  }
+  ComparedRun other = narrow;
+  other.label = "b";
+  const std::vector<std::string> said = lines(compared({narrow, other}));
+  EXPECT_EQ(said[1], "No measure has intervals of some width in both b and a.");
+  EXPECT_THAT(said[2],
+              HasSubstr("No score of a head has intervals of some width in both b and a."));
 }
 
 TEST(Comparison, RunsOfOtherShapesShareMeasuresAlone) {
