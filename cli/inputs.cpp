@@ -18,8 +18,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_listed = 8;  // files of a folder
-// One copy of so many documents is worth a warning.
-constexpr std::uint64_t documents_per_copy = 10;
+// One copy of so many documents or pairs is worth a warning.
+constexpr std::uint64_t units_per_copy = 10;
+constexpr const char* copies_mislead =
+    "; intervals and p-values take them for further evidence: intervals are too narrow, p-values "
+    "too small";
 
 // Where /proc is absent, as in a bare chroot, the path that the program was started by.
 fs::path program_path() {
@@ -140,13 +143,22 @@ std::vector<std::string> corpus_warnings(const Corpus& corpus) {
                        " sentences are one document; `run --document-sentences K` makes documents "
                        "of K sentences");
   }
-  if (corpus.n_copy() * documents_per_copy >= corpus.n_document()) {
+  if (corpus.n_copy() * units_per_copy >= corpus.n_document()) {
     warnings.push_back("copies of an earlier document: " + grouped(corpus.n_copy()) + " of " +
-                       grouped(corpus.n_document()) +
-                       "; intervals and p-values take them for further evidence: intervals are "
-                       "too narrow, p-values too small");
+                       grouped(corpus.n_document()) + copies_mislead);
   }
   return warnings;
+}
+
+std::string tasks_warning(const TaskFiles& files) {
+  std::vector<std::string> counts;
+  for (const Task& task : files.tasks()) {
+    if (task.n_copy * units_per_copy < task.pairs.size()) continue;
+    counts.push_back(grouped(task.n_copy) + " of " + grouped(task.pairs.size()) + " of " +
+                     task.name);
+  }
+  if (counts.empty()) return "";
+  return "copies of an earlier pair: " + joined(counts, ", ") + copies_mislead;
 }
 
 std::vector<std::string> corpus_notes(const Corpus& corpus) {

@@ -6,6 +6,7 @@
 
 #include "headscope/corpus.hpp"
 #include "headscope/model.hpp"
+#include "headscope/tasks.hpp"
 
 namespace headscope {
 
@@ -54,6 +55,9 @@ std::string first_token_text(const Tokenizer& tokenizer, bool prepend_bos);
 /// `gum.conllu has no "# newdoc": its 1,575 sentences are one document; …`, and how many documents
 /// repeat an earlier one, from one of ten on.
 std::vector<std::string> corpus_warnings(const Corpus& corpus);
+
+/// `copies of an earlier pair: 20 of 200 of ioi; …`: the tasks with so many, from one of ten on.
+std::string tasks_warning(const TaskFiles& files);
 
 /// One line each: which files of a folder are read and which are ignored, of many names the first
 /// few; corpus_warnings; `stories.txt: <|endoftext|> ends a document 120 times; …`.

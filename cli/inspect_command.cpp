@@ -220,6 +220,7 @@ void print_tasks(const std::string& path, const TextOptions& reading) {
     if (task.n_unpredicted > 0) {
       text += "; " + std::to_string(task.n_unpredicted) + " that differ at their first token";
     }
+    if (task.n_copy > 0) text += "; " + std::to_string(task.n_copy) + " that repeat an earlier one";
     print_line(label(task), text, indent);
   }
 }

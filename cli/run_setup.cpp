@@ -302,6 +302,10 @@ std::vector<std::string> RunSetup::notes() const {
                     count_text(tokenizer_->size(), "token"));
   }
   if (corpus_) std::ranges::move(corpus_notes(*corpus_), std::back_inserter(notes));
+  if (tasks_) {
+    const std::string warning = tasks_warning(*tasks_);
+    if (!warning.empty()) notes.push_back(warning);
+  }
   return notes;
 }
 
@@ -361,7 +365,11 @@ RunInput RunSetup::input() const {
     input.attributes["first_token"] =
         recorded_text(first_token_text(*tokenizer_, options_.reading.prepend_bos));
   }
-  if (tasks_) input.attributes["tasks_path"] = recorded_text(joined(task_paths_, " "));
+  if (tasks_) {
+    input.attributes["tasks_path"] = recorded_text(joined(task_paths_, " "));
+    const std::string warning = tasks_warning(*tasks_);
+    if (!warning.empty()) input.attributes["tasks_warning"] = recorded_text(warning + ".");
+  }
   if (!corpus_) return input;
   input.attributes["corpus_path"] = recorded_text(joined(corpus_paths_, " "));
   const std::string warnings = joined(corpus_warnings(*corpus_), "; ");

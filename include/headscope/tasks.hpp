@@ -24,6 +24,7 @@ struct Task {
   /// Pairs left out: whose sides have the same tokens, with a side longer than the context, and
   /// whose sides differ from position 0 on, where nothing predicts a token.
   std::uint64_t n_same = 0, n_too_long = 0, n_unpredicted = 0;
+  std::uint64_t n_copy = 0;  ///< of the pairs, those with the tokens of an earlier one
 };
 
 struct TaskOptions {

@@ -129,7 +129,7 @@ Task& task_of(const PairLine& line, const std::string& path, TaskList& list) {
   const std::string name = task_name(line, path),
                     relation = line.has("relation") ? line.text("relation") : "";
   const auto [place, is_new] = list.places.try_emplace(name, list.tasks.size());
-  if (is_new) return list.tasks.emplace_back(Task{name, relation, {}, 0, 0});
+  if (is_new) return list.tasks.emplace_back(Task{name, relation, {}});
   Task& found = list.tasks[place->second];
   if (found.relation != relation) {
     const auto quoted = [](const std::string& text) { return text.empty() ? "none" : text; };
@@ -182,6 +182,12 @@ void check_has_pairs(const Task& task, const std::string& path, const TaskOption
                       std::to_string(task.n_too_long) + " too long" + unpredicted);
 }
 
+std::uint64_t count_copies(const std::vector<TaskPair>& pairs) {
+  std::set<std::pair<TokenIds, TokenIds>> different;
+  for (const TaskPair& pair : pairs) different.emplace(pair.good, pair.bad);
+  return pairs.size() - different.size();
+}
+
 }  // namespace
 
 bool is_task_file(const std::string& path) {
@@ -210,6 +216,7 @@ TaskFiles::TaskFiles(const std::vector<std::string>& paths, const Tokenizer& tok
   }
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     check_has_pairs(tasks_[i], begins_in[i], options);
+    tasks_[i].n_copy = count_copies(tasks_[i].pairs);
   }
   sha256_ = hash.finish();
 }

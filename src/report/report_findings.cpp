@@ -164,6 +164,7 @@ std::vector<Finding> findings(const Results& results,
   const std::optional<HeadShape> shape = head_shape(results);
   // On a terminal a warning follows the program's name in lower case.
   add(warning_about, capitalised(results.text("corpus_warning")));
+  add(warning_about, capitalised(results.text("tasks_warning")));
   for (const Description& entry : descriptions) add(warning_about, capitalised(entry.warning));
   if (shape && results.attributes.contains("model_path")) {
     add(model_about, model_line(results, descriptions, *shape));

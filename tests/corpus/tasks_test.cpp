@@ -108,6 +108,22 @@ TEST_F(TaskFilesTest, PairsOfTheSameTokensOrTooLongAreCounted) {
   EXPECT_EQ(read(kept + kept + kept, {.max_pairs = 2}).at(0).pairs.size(), 2U);
 }
 
+TEST_F(TaskFilesTest, PairsThatRepeatAnEarlierOneOfTheTaskAreCounted) {
+  const std::string pair = R"({"prefix": "a", "good": " b", "bad": " c"})"
+                           "\n",
+                    turned = R"({"prefix": "a", "good": " c", "bad": " b"})"
+                             "\n",
+                    sentences = R"({"sentence_good": "a b", "sentence_bad": "a c"})"
+                                "\n",
+                    other_task = R"({"task": "u", "prefix": "a", "good": " b", "bad": " c"})"
+                                 "\n";
+  EXPECT_EQ(read(pair + turned + other_task).at(0).n_copy, 0U);
+  const std::vector<Task> tasks = read(pair + turned + other_task + pair + sentences);
+  EXPECT_EQ(tasks.at(0).pairs.size(), 4U);
+  EXPECT_EQ(tasks.at(0).n_copy, 2U);
+  EXPECT_EQ(tasks.at(1).n_copy, 0U);
+}
+
 TEST_F(TaskFilesTest, ATaskWithoutAPairThatCanBeRunIsRefused) {
   const std::string same = R"({"prefix": "a", "good": " b", "bad": " b"})"
                            "\n",

@@ -384,6 +384,30 @@ TEST(Hub, DocumentsThatRepeatOthersAreAWarningFromOneOfTenOn) {
               HasSubstr("copies of an earlier document: 2 of 12;"));
 }
 
+TEST(Hub, PairsThatRepeatOthersAreAWarningFromOneOfTenOn) {
+  const TemporaryDirectory folder;
+  const auto pair = [](const std::string& task, int number) {
+    return R"({"task": ")" + task + R"(", "prefix": "Number )" + std::to_string(number) +
+           R"( is", "good": " one", "bad": " two"})" + "\n";
+  };
+  std::string pairs;
+  for (int i = 0; i < 10; ++i) pairs += pair("few", i) + pair("many", i);
+  pairs += pair("few", 0) + pair("many", 0) + pair("many", 1);
+  test::write_file(folder.file("pairs.jsonl"), pairs);
+  const std::string notes = notes_of_run(
+      folder, {"--model", snapshot, "--tasks", folder.file("pairs.jsonl"), "--analyses", "tasks"});
+  const std::string warning =
+      "opies of an earlier pair: 2 of 12 of many; intervals and p-values take them for further "
+      "evidence: intervals are too narrow, p-values too small";
+  EXPECT_THAT(notes, HasSubstr("headscope: c" + warning + "\n"));
+  EXPECT_EQ(read_results(folder.file("out/results.h5")).text("tasks_warning"), "c" + warning + ".");
+  EXPECT_THAT(test::read_file(folder.file("out/report.md")), HasSubstr("C" + warning));
+  const std::string inspected =
+      run_headscope({"inspect", "--tokenizer", snapshot, folder.file("pairs.jsonl")}).out;
+  EXPECT_THAT(inspected, HasSubstr("11 pairs; 1 that repeat an earlier one"));
+  EXPECT_THAT(inspected, HasSubstr("12 pairs; 2 that repeat an earlier one"));
+}
+
 TEST(Hub, AModelWithoutATokenizerNamesTheOption) {
   const TemporaryDirectory folder;
   const std::string model = data_path("tiny_flat/float64.h5");
