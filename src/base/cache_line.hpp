@@ -35,4 +35,12 @@ struct CacheLineAllocator {
 template <typename T>
 using CacheLines = std::vector<T, CacheLineAllocator<T>>;
 
+/// Makes room for at least `size` elements. If they do not fit, all contents become undefined.
+template <typename T>
+void grow(std::size_t size, CacheLines<T>& memory) {
+  if (memory.size() >= size) return;
+  memory = CacheLines<T>();  // not copied, and given back before more is taken
+  memory = CacheLines<T>(size);
+}
+
 }  // namespace headscope

@@ -66,9 +66,9 @@ Processor Processor::at_most(const std::string& widest) const {
                                                ", " + narrowest + "; got \"" + widest + "\"");
 }
 
-#if defined(__x86_64__)
 namespace {
 
+#if defined(__x86_64__)
 struct Registers {
   std::uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
 };
@@ -134,18 +134,13 @@ Processor detected() {
   processor.avx512_vnni = processor.avx512 && bit(extended.ecx, 11);
   return processor;
 }
-
-}  // namespace
-
 #else
-namespace {
-
 Processor detected() {
   return {};
 }
+#endif
 
 }  // namespace
-#endif
 
 const Processor& this_processor() {
   static const Processor processor = [] {

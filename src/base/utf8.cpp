@@ -112,22 +112,10 @@ std::size_t utf8::valid_prefix(std::string_view text) {
 }
 
 void utf8::append(std::string& text, char32_t code_point) {
-  const auto put = [&](char32_t byte) { text += static_cast<char>(byte); };
-  if (code_point < 0x80) {
-    put(code_point);
-  } else if (code_point < 0x800) {
-    put(0xC0 | code_point >> 6);
-    put(0x80 | (code_point & 0x3F));
-  } else if (code_point < 0x10000) {
-    put(0xE0 | code_point >> 12);
-    put(0x80 | (code_point >> 6 & 0x3F));
-    put(0x80 | (code_point & 0x3F));
-  } else {
-    put(0xF0 | code_point >> 18);
-    put(0x80 | (code_point >> 12 & 0x3F));
-    put(0x80 | (code_point >> 6 & 0x3F));
-    put(0x80 | (code_point & 0x3F));
-  }
+  utf8proc_uint8_t bytes[4];
+  const utf8proc_ssize_t length =
+      utf8proc_encode_char(static_cast<utf8proc_int32_t>(code_point), bytes);
+  text.append(bytes, bytes + length);
 }
 
 std::string valid_utf8(std::string_view text) {

@@ -144,29 +144,29 @@ void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
                                std::span<const SequenceBatch::Sequence> sequences,
                                blas::ConstView dz, blas::View dqkv, const Products& products) {
   const Index d_head = dz.n_row / n_head, n_column = qkv.n_cols;
-  const HeadRows rows(qkv.n_rows, n_head, d_head);
-  const bool shares = rows.n_group < n_head;
+  const ModelConfig heads = config_of_heads(qkv.n_rows, n_head, d_head);
+  const bool shares = heads.n_group() < n_head;
   Matrix dkv;  // by head
   if (shares) dkv = products.scratch().shared<HeadGradients>().matrix(2 * dz.n_row, n_column);
   const auto by_head = [&](Index which, Index head) {
     return shares ? blas::View(dkv).rows(which * dz.n_row + head * d_head, d_head)
-                  : dqkv.rows(which == 0 ? rows.k(head) : rows.v(head), d_head);
+                  : dqkv.rows(which == 0 ? heads.k_row(head) : heads.v_row(head), d_head);
   };
   for_each_in_parallel(n_head, [&](Index h) {
     auto& gradient = products.scratch().of_thread<AttentionGradient>();
     gradient.start(n_column, d_head);
     for (const SequenceBatch::Sequence& sequence : sequences) {
-      gradient.add(sequence_inputs(qkv, rows, scale, h, sequence), sequence,
-                   dz.rows(h * d_head, d_head), dqkv.rows(rows.q(h), d_head),
+      gradient.add(sequence_inputs(qkv, heads, scale, h, sequence), sequence,
+                   dz.rows(h * d_head, d_head), dqkv.rows(heads.q_row(h), d_head),
                    products.for_columns(sequence.count));
     }
     gradient.finish(by_head(0, h), by_head(1, h));
   });
   if (!shares) return;
   for (Index h = 0; h < n_head; ++h) {
-    const bool is_first = h == 0 || rows.group(h) != rows.group(h - 1);
+    const bool is_first = h == 0 || heads.group(h) != heads.group(h - 1);
     for (const Index which : {0, 1}) {
-      const blas::View sum = dqkv.rows(which == 0 ? rows.k(h) : rows.v(h), d_head);
+      const blas::View sum = dqkv.rows(which == 0 ? heads.k_row(h) : heads.v_row(h), d_head);
       if (is_first) {
         copy(by_head(which, h), sum);
       } else {

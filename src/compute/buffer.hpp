@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdlib>
-#include <memory>
-#include <new>
-
 #include "base/cache_line.hpp"
 #include "headscope/types.hpp"
 
@@ -22,24 +18,12 @@ class Buffer {
   }
 
  private:
-  struct Free {
-    void operator()(float* memory) const { std::free(memory); }
-  };
-
   float* reserve(std::size_t size) {
-    if (size > capacity_) {
-      memory_.reset();
-      capacity_ = 0;
-      const std::size_t bytes = (size * sizeof(float) + cache_line - 1) / cache_line * cache_line;
-      memory_.reset(static_cast<float*>(std::aligned_alloc(cache_line, bytes)));
-      if (!memory_) throw std::bad_alloc();
-      capacity_ = size;
-    }
-    return memory_.get();
+    grow(size, memory_);
+    return memory_.data();
   }
 
-  std::unique_ptr<float, Free> memory_;
-  std::size_t capacity_ = 0;
+  CacheLines<float> memory_;
 };
 
 }  // namespace headscope

@@ -55,28 +55,27 @@ class SequenceAttention {
 // The attention of all heads in copies of a batch.
 struct BatchAttention {
   blas::ConstView qkv;
-  Index n_head;
+  ModelConfig heads;
   double scale;
   Index n_copy;
   blas::View z;
   Products products;
   Cube* pattern;  // of a batch of one sequence; may be null
 
-  Index d_head() const { return z.n_row / n_head; }
-  Index n_slice() const { return n_head * n_copy; }
+  Index n_slice() const { return heads.n_head * n_copy; }
   Index n_column() const { return qkv.n_col / n_copy; }
 
   // Every n_share-th block of queries of one head and sequence in one copy, beginning with block
   // number `share`.
   void run(const SequenceBatch::Sequence& sequence, Index slice, Index share, Index n_share) const {
     auto& attention = products.scratch().of_thread<SequenceAttention>();
-    const Index head = slice % n_head, first_column = slice / n_head * n_column();
+    const Index head = slice % heads.n_head, first_column = slice / heads.n_head * n_column();
     const Products chosen = products.for_columns(sequence.count);
-    attention.set(sequence_inputs(qkv.cols(first_column, n_column()),
-                                  HeadRows(qkv.n_row, n_head, d_head()), scale, head, sequence),
+    attention.set(sequence_inputs(qkv.cols(first_column, n_column()), heads, scale, head, sequence),
                   chosen);
     const Index block = queries_at_once(chosen.packs());
-    const blas::View z_head = z.rows(head * d_head(), d_head()).cols(first_column, n_column());
+    const blas::View z_head =
+        z.rows(heads.q_row(head), heads.d_head()).cols(first_column, n_column());
     for (Index first = share * block; first < sequence.count; first += n_share * block) {
       const Index count = std::min(block, sequence.count - first);
       const Index n_key = sequence.prefix_count + first + count;
@@ -108,17 +107,25 @@ Index share_count(Index n_query, Index n_slice, bool packs) {
 
 }  // namespace
 
-SequenceInputs sequence_inputs(blas::ConstView columns, const HeadRows& rows, double scale,
+ModelConfig config_of_heads(Index n_row, Index n_head, Index d_head) {
+  ModelConfig heads;
+  heads.n_head = n_head;
+  heads.n_kv_head = (n_row / d_head - n_head) / 2;
+  heads.head_width = d_head;
+  return heads;
+}
+
+SequenceInputs sequence_inputs(blas::ConstView columns, const ModelConfig& heads, double scale,
                                Index head, const SequenceBatch::Sequence& sequence) {
-  const auto rows_from = [&](Index first) {
-    return columns.rows(first, rows.d_head).cols(sequence.first, sequence.count);
+  const auto rows_from = [&](Index row) {
+    return columns.rows(row, heads.d_head()).cols(sequence.first, sequence.count);
   };
-  const auto prefix = [&](Index first) {
-    return columns.rows(first, rows.d_head).cols(sequence.prefix_first, sequence.prefix_count);
+  const auto prefix = [&](Index row) {
+    return columns.rows(row, heads.d_head()).cols(sequence.prefix_first, sequence.prefix_count);
   };
-  const Index k = rows.k(head), v = rows.v(head);
-  return {rows_from(rows.q(head)),  rows_from(k), rows_from(v), prefix(k), prefix(v),
-          static_cast<float>(scale)};
+  const Index q = heads.q_row(head), k = heads.k_row(head), v = heads.v_row(head);
+  return {rows_from(q), rows_from(k), rows_from(v),
+          prefix(k),    prefix(v),    static_cast<float>(scale)};
 }
 
 Index queries_at_once(bool packs) {
@@ -151,7 +158,8 @@ void SequencePattern::compute(Index first, Index count, blas::View pattern) {
 void causal_attention(const Matrix& qkv, Index n_head, double scale,
                       std::span<const SequenceBatch::Sequence> sequences, Index n_copy,
                       blas::View z, const Products& products, Cube* pattern) {
-  const BatchAttention attention{qkv, n_head, scale, n_copy, z, products, pattern};
+  const ModelConfig heads = config_of_heads(qkv.n_rows, n_head, z.n_row / n_head);
+  const BatchAttention attention{qkv, heads, scale, n_copy, z, products, pattern};
   const Index n_slice = attention.n_slice();
   Index work = 0;
   for (const SequenceBatch::Sequence& sequence : sequences) {

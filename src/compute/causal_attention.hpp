@@ -4,6 +4,7 @@
 #include <span>
 
 #include "compute/product/weight_product.hpp"
+#include "headscope/config.hpp"
 #include "headscope/sequence_batch.hpp"
 
 namespace headscope {
@@ -17,30 +18,14 @@ struct SequenceInputs {
   Index n_prefix() const { return prefix_K.n_col; }
 };
 
-/// Where the rows of heads lie in queries, keys and values of a layer: n_head heads of queries,
-/// then n_group heads of keys, then of values. As those of ModelConfig.
-struct HeadRows {
-  /// @param n_row  of queries, keys and values together.
-  HeadRows(Index n_row, Index n_head_given, Index d_head_given)
-      : n_head(n_head_given),
-        n_group((n_row / d_head_given - n_head_given) / 2),
-        d_head(d_head_given) {}
-
-  /// Whether every group has as many heads and there are `n_row` rows.
-  bool fit(Index n_row) const {
-    return n_group > 0 && n_head % n_group == 0 && (n_head + 2 * n_group) * d_head == n_row;
-  }
-  Index q(Index head) const { return head * d_head; }
-  Index k(Index head) const { return (n_head + group(head)) * d_head; }
-  Index v(Index head) const { return (n_head + n_group + group(head)) * d_head; }
-  Index group(Index head) const { return head / (n_head / n_group); }
-
-  Index n_head, n_group, d_head;
-};
+/// The config of heads whose queries, keys and values have `n_row` rows together: it says where the
+/// rows of each lie.
+/// @param d_head  divides n_row.
+ModelConfig config_of_heads(Index n_row, Index n_head, Index d_head);
 
 /// @param scale    scores are q.k * scale (ModelConfig::score_scale).
 /// @param columns  of one batch: rows Q | K | V.
-SequenceInputs sequence_inputs(blas::ConstView columns, const HeadRows& rows, double scale,
+SequenceInputs sequence_inputs(blas::ConstView columns, const ModelConfig& heads, double scale,
                                Index head, const SequenceBatch::Sequence& sequence);
 
 /// The number of queries in a block: scores for all keys stay in the second-level cache, and a

@@ -76,9 +76,7 @@ struct CircuitForward::Workspace : EdgeModel {
       }
       for (Index u = 0; u < graph.n_read(port); ++u) {
         if (kept[graph.edge(u, port)] == 0) continue;
-        const float* const x = node(u).data + first * d_model;
-#pragma omp simd
-        for (Index j = 0; j < count * d_model; ++j) input.data[j] += x[j];
+        add_scaled(node(u).data + first * d_model, 1, count * d_model, input.data);
       }
     }
   }
@@ -152,8 +150,7 @@ struct CircuitForward::Workspace : EdgeModel {
   void add_to_base(Index first_node, Index end_node, const Vector& bias) {
     for (Index position = 0; position < base.n_cols; ++position) {
       for (Index u = first_node; u < end_node; ++u) {
-        const float* const by = replacement->at_position(u, position);
-        for (Index i = 0; i < config.d_model; ++i) base(i, position) += by[i];
+        add_scaled(replacement->at_position(u, position), 1, config.d_model, base.colptr(position));
       }
       if (!bias.is_empty()) base.col(position) += bias;
     }

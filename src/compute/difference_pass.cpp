@@ -10,14 +10,6 @@
 namespace headscope {
 namespace {
 
-double square_sum(const float* values, Index count) {
-  double sum = 0;
-  for (Index i = 0; i < count; ++i) {
-    sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
-  }
-  return sum;
-}
-
 // Variants whose losses are computed together.
 Index variants_per_group(Index n_token) {
   return std::max<Index>(1, HeadAblation::columns_at_once / std::max<Index>(1, n_token));
@@ -122,8 +114,10 @@ std::vector<double> DifferencePass::first_moves(std::span<const VariantChange> c
     const Matrix stream = clean_.resid_mid(change.start.layer);
     double sum = 0;
     for (const Index column : every) {
-      const double squares = square_sum(stream.colptr(column), config_.d_model);
-      sum += squares > 0 ? square_sum(first.colptr(column), config_.d_model) / squares : 0;
+      const float* const moved = first.colptr(column);
+      const float* const clean = stream.colptr(column);
+      const double squares = dot(clean, clean, config_.d_model);
+      sum += squares > 0 ? dot(moved, moved, config_.d_model) / squares : 0;
     }
     moves.push_back(std::sqrt(sum / static_cast<double>(every.size())));
   }

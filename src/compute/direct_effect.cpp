@@ -8,14 +8,6 @@
 #include "headscope/error.hpp"
 
 namespace headscope {
-namespace {
-
-void check_shapes(blas::ConstView values, blas::ConstView directions) {
-  check_count("rows of the directions", values.n_row, directions.n_row);
-  check_count("columns of the directions", values.n_col, directions.n_col);
-}
-
-}  // namespace
 
 LogitAttribution::LogitAttribution(const Model& model) : model_(model) {
   check_complete(model);
@@ -80,7 +72,8 @@ std::vector<double> final_scales(const Model& model, blas::ConstView resid_final
 }
 
 std::vector<double> direct_effects(blas::ConstView written, blas::ConstView directions) {
-  check_shapes(written, directions);
+  check_count("rows of the directions", written.n_row, directions.n_row);
+  check_count("columns of the directions", written.n_col, directions.n_col);
   std::vector<double> effects(written.n_col);
   for (Index t = 0; t < written.n_col; ++t) {
     const float* const first = written.column(t);

@@ -16,40 +16,28 @@ namespace {
 using blas::Transpose;
 
 // A gated MLP's hidden units: of each column the gate, and the up part n rows below it.
-template <typename Functions>
+template <typename Functions, bool biased>
 HEADSCOPE_VECTORISED void gate_column(const float* gate, const float* bias, Index n,
                                       float* hidden) {
   const float* const up = gate + n;
-  if (bias == nullptr) {
 #pragma omp simd
-    for (Index i = 0; i < n; ++i) hidden[i] = Functions::value(gate[i]) * up[i];
-  } else {
-#pragma omp simd
-    for (Index i = 0; i < n; ++i) {
-      hidden[i] = Functions::value(gate[i] + bias[i]) * (up[i] + bias[n + i]);
-    }
+  for (Index i = 0; i < n; ++i) {
+    hidden[i] = Functions::value(biased ? gate[i] + bias[i] : gate[i]) *
+                (biased ? up[i] + bias[n + i] : up[i]);
   }
 }
 
 // d = the gradient of gate and up, from that of the hidden units in its first n rows.
-template <typename Functions>
+template <typename Functions, bool biased>
 HEADSCOPE_VECTORISED void gate_gradient_column(const float* gate, const float* bias, Index n,
                                                float* d) {
   const float* const up = gate + n;
   float* const d_up = d + n;
-  if (bias == nullptr) {
 #pragma omp simd
-    for (Index i = 0; i < n; ++i) {
-      d_up[i] = d[i] * Functions::value(gate[i]);
-      d[i] = d[i] * up[i] * Functions::slope(gate[i]);
-    }
-  } else {
-#pragma omp simd
-    for (Index i = 0; i < n; ++i) {
-      const float g = gate[i] + bias[i];
-      d_up[i] = d[i] * Functions::value(g);
-      d[i] = d[i] * (up[i] + bias[n + i]) * Functions::slope(g);
-    }
+  for (Index i = 0; i < n; ++i) {
+    const float g = biased ? gate[i] + bias[i] : gate[i];
+    d_up[i] = d[i] * Functions::value(g);
+    d[i] = d[i] * (biased ? up[i] + bias[n + i] : up[i]) * Functions::slope(g);
   }
 }
 
@@ -85,11 +73,12 @@ void Mlp::activate(blas::ConstView pre, blas::View hidden) const {
     add_bias_activate(pre, bias, config_->activation, hidden);
     return;
   }
-  const auto column = activations::with_functions(
-      config_->activation, [](auto functions) { return gate_column<decltype(functions)>; });
+  const auto column = activations::with_functions(config_->activation, [&](auto functions) {
+    using Functions = decltype(functions);
+    return bias.is_empty() ? gate_column<Functions, false> : gate_column<Functions, true>;
+  });
   for_each_column(pre.n_row, pre.n_col, [&](Index t) {
-    column(pre.column(t), bias.is_empty() ? nullptr : bias.memptr(), hidden.n_row,
-           hidden.column(t));
+    column(pre.column(t), bias.memptr(), hidden.n_row, hidden.column(t));
   });
 }
 
@@ -115,12 +104,14 @@ void Mlp::gradient(blas::ConstView pre, blas::ConstView doutput, blas::View dpre
   const blas::View dhidden = dpre.rows(0, d_mlp);
   products.multiply(weights_->W_out, Transpose::yes, doutput, dhidden);
   if (config_->gated_mlp) {
-    const auto column = activations::with_functions(config_->activation, [](auto functions) {
-      return gate_gradient_column<decltype(functions)>;
+    const auto column = activations::with_functions(config_->activation, [&](auto functions) {
+      using Functions = decltype(functions);
+      return bias.is_empty() ? gate_gradient_column<Functions, false>
+                             : gate_gradient_column<Functions, true>;
     });
 #pragma omp parallel for schedule(static)
     for (Index t = 0; t < pre.n_col; ++t) {
-      column(pre.column(t), bias.is_empty() ? nullptr : bias.memptr(), d_mlp, dpre.column(t));
+      column(pre.column(t), bias.memptr(), d_mlp, dpre.column(t));
     }
   } else {
     activation_gradient(pre, bias, config_->activation, dhidden, dhidden);

@@ -15,32 +15,17 @@ HEADSCOPE_VECTORISED void add_column(const float* x, const float* y, Index n, fl
   for (Index i = 0; i < n; ++i) sum[i] = x[i] + y[i];
 }
 
-// @param bias  null for none.
-template <typename Functions>
+template <typename Functions, bool biased>
 HEADSCOPE_VECTORISED void activate_column(const float* x, const float* bias, Index n, float* y) {
-  if (bias == nullptr) {
 #pragma omp simd
-    for (Index i = 0; i < n; ++i) y[i] = Functions::value(x[i]);
-  } else {
-#pragma omp simd
-    for (Index i = 0; i < n; ++i) y[i] = Functions::value(x[i] + bias[i]);
-  }
+  for (Index i = 0; i < n; ++i) y[i] = Functions::value(biased ? x[i] + bias[i] : x[i]);
 }
 
-template <typename Functions>
+template <typename Functions, bool biased>
 HEADSCOPE_VECTORISED void activation_gradient_column(const float* x, const float* bias,
                                                      const float* dy, Index n, float* dx) {
-  if (bias == nullptr) {
 #pragma omp simd
-    for (Index i = 0; i < n; ++i) dx[i] = dy[i] * Functions::slope(x[i]);
-  } else {
-#pragma omp simd
-    for (Index i = 0; i < n; ++i) dx[i] = dy[i] * Functions::slope(x[i] + bias[i]);
-  }
-}
-
-const float* values_of(const Vector& bias) {
-  return bias.is_empty() ? nullptr : bias.memptr();
+  for (Index i = 0; i < n; ++i) dx[i] = dy[i] * Functions::slope(biased ? x[i] + bias[i] : x[i]);
 }
 
 }  // namespace
@@ -49,19 +34,24 @@ void add_bias_activate(blas::ConstView X, const Vector& bias, Activation activat
   if (!bias.is_empty()) check_count("bias", X.n_row, bias.n_elem);
   check_count("rows of the activations", X.n_row, Y.n_row);
   check_count("columns of the activations", X.n_col, Y.n_col);
-  const auto column = activations::with_functions(
-      activation, [](auto functions) { return activate_column<decltype(functions)>; });
+  const auto column = activations::with_functions(activation, [&](auto functions) {
+    using Functions = decltype(functions);
+    return bias.is_empty() ? activate_column<Functions, false> : activate_column<Functions, true>;
+  });
   for_each_column(X.n_row, X.n_col,
-                  [&](Index t) { column(X.column(t), values_of(bias), X.n_row, Y.column(t)); });
+                  [&](Index t) { column(X.column(t), bias.memptr(), X.n_row, Y.column(t)); });
 }
 
 void activation_gradient(blas::ConstView X, const Vector& bias, Activation activation,
                          blas::ConstView dY, blas::View dX) {
-  const auto column = activations::with_functions(
-      activation, [](auto functions) { return activation_gradient_column<decltype(functions)>; });
+  const auto column = activations::with_functions(activation, [&](auto functions) {
+    using Functions = decltype(functions);
+    return bias.is_empty() ? activation_gradient_column<Functions, false>
+                           : activation_gradient_column<Functions, true>;
+  });
 #pragma omp parallel for schedule(static)
   for (Index t = 0; t < X.n_col; ++t) {
-    column(X.column(t), values_of(bias), dY.column(t), X.n_row, dX.column(t));
+    column(X.column(t), bias.memptr(), dY.column(t), X.n_row, dX.column(t));
   }
 }
 

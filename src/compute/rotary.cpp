@@ -11,33 +11,24 @@ namespace {
 
 // Cosines and sines of the angles by which each pair of dimensions turns at each position. In
 // double before they are rounded: an angle of thousands of radians would lose its digits in float.
-class RotaryTable {
- public:
-  void prepare(const std::vector<double>& rates, Index n_position) {
-    if (rates == rates_ && n_position <= cosines_.n_cols) return;
-    rates_ = rates;
-    cosines_.set_size(rates.size(), n_position);
-    sines_.set_size(rates.size(), n_position);
+struct RotaryTable {
+  std::vector<double> rates;
+  Matrix cosines, sines;  // pair x position
+
+  void prepare(const std::vector<double>& new_rates, Index n_position) {
+    if (rates == new_rates && n_position <= cosines.n_cols) return;
+    rates = new_rates;
+    cosines.set_size(rates.size(), n_position);
+    sines.set_size(rates.size(), n_position);
 #pragma omp parallel for schedule(static)
     for (Index position = 0; position < n_position; ++position) {
-      for (Index i = 0; i < rates_.size(); ++i) {
-        const double angle = static_cast<double>(position) * rates_[i];
-        cosines_(i, position) = static_cast<float>(std::cos(angle));
-        sines_(i, position) = static_cast<float>(std::sin(angle));
+      for (Index i = 0; i < rates.size(); ++i) {
+        const double angle = static_cast<double>(position) * rates[i];
+        cosines(i, position) = static_cast<float>(std::cos(angle));
+        sines(i, position) = static_cast<float>(std::sin(angle));
       }
     }
   }
-
-  const float* cosines(Index position) const {
-    return cosines_.colptr(position);
-  }
-  const float* sines(Index position) const {
-    return sines_.colptr(position);
-  }
-
- private:
-  std::vector<double> rates_;
-  Matrix cosines_, sines_;
 };
 
 HEADSCOPE_VECTORISED void turn_head(const float* cosines, const float* sines, float sign,
@@ -65,7 +56,7 @@ void turn(const ModelConfig& config, std::span<const SequenceBatch::Sequence> se
   for_each_column(rows.n_row, rows.n_col, [&](Index c) {
     const Index position = positions[c % positions.size()];
     for (Index row = 0; row < rows.n_row; row += d_head) {
-      turn_head(table.cosines(position), table.sines(position), sign, rates.size(),
+      turn_head(table.cosines.colptr(position), table.sines.colptr(position), sign, rates.size(),
                 rows.column(c) + row);
     }
   });

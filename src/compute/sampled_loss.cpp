@@ -97,12 +97,6 @@ bool is_trusted(const EntrySums& sums, Index variant) {
          sums.largest_probable[variant] < trusted_rise && sums.mean[variant] > -trusted_rise;
 }
 
-// Probabilities of all entries, from their logits.
-void normalise(float* logits, Index count) {
-  const double sum = exponentiate(logits, count, maximum(logits, count));
-  scale(logits, count, static_cast<float>(1 / sum));
-}
-
 }  // namespace
 
 CentredEntries::CentredEntries(const Matrix& unembedding, const Vector& mean,
@@ -180,7 +174,7 @@ VocabularyDraw::VocabularyDraw(const Model& model, const CentredEntries& entries
     });
     for_each_in_parallel(count, [&](Index c) {
       if (!model.b_U.is_empty()) add_scaled(model.b_U.memptr(), 1, d_vocab, p.colptr(c));
-      normalise(p.colptr(c), d_vocab);
+      softmax(p.colptr(c), d_vocab);
     });
     for_entries([&](blas::ConstView entries_here, blas::View probabilities, bool add) {
       passes.multiply(entries_here, blas::Transpose::no, probabilities, expected, add);

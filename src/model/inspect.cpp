@@ -1,5 +1,6 @@
 #include "headscope/inspect.hpp"
 
+#include <array>
 #include <filesystem>
 
 #include "model/model_files.hpp"
@@ -62,23 +63,14 @@ FileDescription describe_config(const std::string& path, const LoadOptions& opti
 }  // namespace
 
 std::string_view file_kind_text(FileKind kind) {
-  switch (kind) {
-    case FileKind::keras_model:
-      return "Keras model (HDF5)";
-    case FileKind::flat_model:
-      return "model with Hugging Face names (HDF5)";
-    case FileKind::safetensors_model:
-      return "model (safetensors)";
-    case FileKind::config:
-      return "config of a model";
-    case FileKind::token_corpus:
-      return "corpus of token ids (HDF5)";
-    case FileKind::results:
-      return "results";
-    case FileKind::other_hdf5:
-      return "HDF5";
-  }
-  return "";
+  static constexpr std::array<std::string_view, 7> texts{"Keras model (HDF5)",
+                                                         "model with Hugging Face names (HDF5)",
+                                                         "model (safetensors)",
+                                                         "config of a model",
+                                                         "corpus of token ids (HDF5)",
+                                                         "results",
+                                                         "HDF5"};
+  return texts.at(static_cast<std::size_t>(kind));
 }
 
 FileDescription describe_file(const std::string& path, const LoadOptions& options) {

@@ -27,15 +27,6 @@ void check_pruned_size(const Model& model) {
   }
 }
 
-/// @param values  row-major, of the shape with its axes reversed.
-std::vector<float> transposed(const std::vector<float>& values, const Shape& shape) {
-  std::vector<float> result(values.size());
-  for (std::size_t i = 0; i < shape[0]; ++i) {
-    for (std::size_t j = 0; j < shape[1]; ++j) result[i * shape[1] + j] = values[j * shape[0] + i];
-  }
-  return result;
-}
-
 void read_tensors(const TensorSource& source, const TensorIndex& index, Model& model) {
   for_each_tensor(model.config, [&](const TensorSpec& spec, Index layer) {
     const TensorInfo* const tensor = index.find(spec, layer);
@@ -63,7 +54,10 @@ void read_tensors(const TensorSource& source, const TensorIndex& index, Model& m
     }
     std::vector<float> kept(element_count(stored));
     source.read(*tensor, kept);
-    if (index.is_transposed(spec)) kept = transposed(kept, stored);
+    if (index.is_transposed(spec)) {
+      const Matrix reversed(kept.data(), stored[0], stored[1]);
+      Matrix(kept.data(), stored[1], stored[0], false, true) = reversed.t();
+    }
     spread_stored(kept, spec, model.config, layer, values);
   });
 }

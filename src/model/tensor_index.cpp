@@ -40,21 +40,17 @@ std::string architectures_with(std::string_view name) {
 
 /// The number of heads of the published GPT-2 that has these shapes; 0 if none has.
 Index published_n_head(const ModelConfig& config) {
-  struct Published {
-    Index n_layer, d_model, n_head;
-  };
-  // DistilGPT-2, GPT-2 small, medium, large and XL.
-  static constexpr std::array<Published, 5> all{
-      {{6, 768, 12}, {12, 768, 12}, {24, 1024, 16}, {36, 1280, 20}, {48, 1600, 25}}};
+  // Layers and widths of DistilGPT-2, GPT-2 small, medium, large and XL.
+  constexpr std::array<std::pair<Index, Index>, 5> all{
+      {{6, 768}, {12, 768}, {24, 1024}, {36, 1280}, {48, 1600}}};
+  constexpr Index d_head = 64;
   // nanoGPT pads the vocabulary to 50304.
   if (config.n_ctx != 1024 ||
       (config.d_vocab != 0 && config.d_vocab != 50257 && config.d_vocab != 50304)) {
     return 0;
   }
-  for (const Published& model : all) {
-    if (model.n_layer == config.n_layer && model.d_model == config.d_model) return model.n_head;
-  }
-  return 0;
+  const bool is_published = std::ranges::count(all, std::pair(config.n_layer, config.d_model)) > 0;
+  return is_published ? config.d_model / d_head : 0;
 }
 
 }  // namespace

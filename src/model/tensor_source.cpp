@@ -54,16 +54,14 @@ std::string attribute_text(const hdf5::Attribute& attribute) {
 
 class Hdf5Source : public TensorSource {
  public:
-  Hdf5Source(const std::string& path, hdf5::Digest digest) : file_(path, digest) {
+  Hdf5Source(const std::string& path, hdf5::Digest digest)
+      : TensorSource(FileKind::other_hdf5, path), file_(path, digest) {
     for (hdf5::DatasetInfo& info : file_.datasets()) {
       tensors_.push_back({std::move(info.name), std::move(info.shape), std::move(info.type)});
     }
     kind_ = hdf5_kind(file_, tensors_);
   }
 
-  FileKind kind() const override { return kind_; }
-  const std::string& path() const override { return file_.path(); }
-  const std::vector<TensorInfo>& tensors() const override { return tensors_; }
   ConfigFields config() const override { return ConfigFields::from_attributes(file_); }
 
   std::map<std::string, std::string> attributes() const override {
@@ -92,8 +90,6 @@ class Hdf5Source : public TensorSource {
 
  private:
   hdf5::InputFile file_;
-  std::vector<TensorInfo> tensors_;
-  FileKind kind_ = FileKind::other_hdf5;
 };
 
 class SafetensorsSource : public TensorSource {
@@ -102,7 +98,7 @@ class SafetensorsSource : public TensorSource {
   /// @param index  the shard of each tensor, as the index says.
   SafetensorsSource(const std::string& path, const std::vector<std::string>& files,
                     const ShardOfTensor& index = {})
-      : path_(path) {
+      : TensorSource(FileKind::safetensors_model, path) {
     files_.reserve(files.size());
     for (const std::string& name : files) {
       const SafetensorsFile& file = files_.emplace_back(name);
@@ -123,19 +119,14 @@ class SafetensorsSource : public TensorSource {
     }
   }
 
-  FileKind kind() const override { return FileKind::safetensors_model; }
-  const std::string& path() const override { return path_; }
-  const std::vector<TensorInfo>& tensors() const override { return tensors_; }
   void read(const TensorInfo& tensor, std::span<float> out) const override {
     const auto& [file, stored] = places_.at(tensor.name);
     file->read(*stored, out);
   }
 
  private:
-  std::string path_;
   std::vector<SafetensorsFile> files_;
   std::map<std::string, std::pair<const SafetensorsFile*, const SafetensorsFile::Tensor*>> places_;
-  std::vector<TensorInfo> tensors_;
 };
 
 }  // namespace

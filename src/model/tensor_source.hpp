@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "files/hdf5_file.hpp"
@@ -18,10 +19,10 @@ class TensorSource {
  public:
   virtual ~TensorSource() = default;
 
-  virtual FileKind kind() const = 0;
-  virtual const std::string& path() const = 0;
+  FileKind kind() const { return kind_; }
+  const std::string& path() const { return path_; }
   /// All arrays, with their names in the file.
-  virtual const std::vector<TensorInfo>& tensors() const = 0;
+  const std::vector<TensorInfo>& tensors() const { return tensors_; }
   /// The config inside the file.
   virtual ConfigFields config() const { return {}; }
   /// The root's attributes, as text.
@@ -35,6 +36,13 @@ class TensorSource {
   /// Reads all values, row-major. @throws DataError on an unsupported type, damage, NaN or
   /// infinity.
   virtual void read(const TensorInfo& tensor, std::span<float> out) const = 0;
+
+ protected:
+  TensorSource(FileKind kind, std::string path) : kind_(kind), path_(std::move(path)) {}
+
+  FileKind kind_;
+  std::string path_;
+  std::vector<TensorInfo> tensors_;
 };
 
 /// Opens HDF5 or safetensors, told apart by their first bytes, or an index of safetensors shards.

@@ -16,22 +16,19 @@ namespace headscope::blas {
 namespace {
 
 // Width of the vectors of a kernel or a processor.
-enum class Vectors { sse, avx, avx2, avx512 };
+enum class Vectors { narrower, avx2, avx512 };
 
 Vectors vectors_of_kernel(std::string_view kernel) {
   const auto is_one_of = [&](const auto& names) { return std::ranges::count(names, kernel) > 0; };
   constexpr std::array<std::string_view, 3> avx512{"SkylakeX", "Cooperlake", "SapphireRapids"};
   constexpr std::array<std::string_view, 3> avx2{"Haswell", "Zen", "Excavator"};
-  constexpr std::array<std::string_view, 4> avx{"Sandybridge", "Bulldozer", "Piledriver",
-                                                "Steamroller"};
   if (is_one_of(avx512)) return Vectors::avx512;
-  if (is_one_of(avx2)) return Vectors::avx2;
-  return is_one_of(avx) ? Vectors::avx : Vectors::sse;
+  return is_one_of(avx2) ? Vectors::avx2 : Vectors::narrower;
 }
 
 Vectors vectors_of(const Processor& processor) {
   if (processor.avx512) return Vectors::avx512;
-  return processor.avx2 ? Vectors::avx2 : Vectors::sse;
+  return processor.avx2 ? Vectors::avx2 : Vectors::narrower;
 }
 
 }  // namespace
