@@ -187,6 +187,11 @@ void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHead
   for (const HeadType* const type : with_claim(types)) {
     const auto claim = std::ranges::find(claims, type_statement(*type), &Claim::statement);
     if (claim == claims.end() || !(claim->effect.value > 0)) continue;
+    if (controls.empty()) {
+      claim->evidence +=
+          " No untrained model was run (--control random), so chance may give as many.";
+      continue;
+    }
     const auto n_of = [&](const ControlHeads& control) {
       return control[static_cast<std::size_t>(type - types.data())];
     };
@@ -205,15 +210,6 @@ void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHead
         claim->effect.low > most / static_cast<double>(n_head_total)) {
       claim->verdict = Verdict::holds;
     }
-  }
-}
-
-void say_without_controls(const HeadTypeList& types, std::vector<Claim>& claims) {
-  for (const HeadType* const type : with_claim(types)) {
-    const auto claim = std::ranges::find(claims, type_statement(*type), &Claim::statement);
-    if (claim == claims.end() || !(claim->effect.value > 0)) continue;
-    claim->evidence +=
-        " No untrained model was run (--control random), so chance may give as many.";
   }
 }
 

@@ -146,7 +146,9 @@ class Classification : public CorpusAnalysis {
     untrained_ = controls.untrained;
   }
   void relate(const Results& /*all*/, ResultsGroup& group) const override {
-    if (!group.has("control_type_heads")) say_without_controls(types_, group.claims);
+    if (!group.has("control_type_heads")) {
+      settle_by_controls(types_, {}, context_.model.config.heads_left().size(), group.claims);
+    }
     remove_intervals_of_no_width(group.claims);
   }
 

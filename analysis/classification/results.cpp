@@ -196,16 +196,14 @@ class ResultsBuilder {
     for (const char* const name : {"sentence_sink", "sentence_entropy"}) add(name, ratios(name));
   }
 
-  /// @param pruned_heads  left out.
-  void add_measures(const std::vector<HeadIndex>& pruned_heads) {
+  /// @param pruned  heads left out.
+  void add_measures(const std::vector<Index>& pruned) {
     const auto median = [](const arma::vec& values) { return arma::median(values); };
     const auto mean = [](const arma::vec& values) { return arma::mean(values); };
     const auto over_heads = [&](const char* score, double (*statistic)(const arma::vec&)) {
       return sums_.estimates([&](const WeightedSums& sums) {
         arma::mat by_head = sums.ratio(score);
-        for (const HeadIndex head : pruned_heads) {
-          by_head.row(head.flat(n_head_)).fill(arma::datum::nan);
-        }
+        for (const Index head_index : pruned) by_head.row(head_index).fill(arma::datum::nan);
         return by_column(by_head, statistic);
       });
     };
@@ -292,11 +290,10 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
                                  return mean_induction(induction, times);
                                }));
   builder.add_sentences();
-  builder.add_measures(pruned_heads);
+  builder.add_measures(tests.pruned);
 
   const Measured measured = tests.measured(permuted);
-  MeasuredTypes found = measured_types(types, measured);
-  leave_out_heads(pruned_heads, n_head, found);
+  const MeasuredTypes found = measured_types(types, measured);
   add_types(found, measured, group);
   if (!permuted.empty()) {
     std::vector<double> scores;
@@ -336,8 +333,7 @@ ControlValues control_types(const HeadTypeList& types, const Statistics& statist
                             const AnalysisSettings& settings) {
   const Tests tests(statistics, induction, pruned_heads, settings);
   const PermutedScores none;
-  MeasuredTypes found = measured_types(types, tests.measured(none));
-  leave_out_heads(pruned_heads, induction.shape[2], found);
+  const MeasuredTypes found = measured_types(types, tests.measured(none));
   Array heads({types.size()}), scores({types.size(), tests.induction.n_rows});
   for (std::size_t i = 0; i < types.size(); ++i) {
     heads(i) =
@@ -345,9 +341,7 @@ ControlValues control_types(const HeadTypeList& types, const Statistics& statist
     for (std::size_t head_index = 0; head_index < found[i].numbers.size(); ++head_index) {
       scores(i, head_index) = found[i].numbers[head_index].score;
     }
-    for (const HeadIndex head : pruned_heads) {
-      scores(i, head.flat(induction.shape[2])) = arma::datum::nan;
-    }
+    for (const Index head_index : tests.pruned) scores(i, head_index) = arma::datum::nan;
   }
   return {{"heads", heads}, {"scores", scores}};
 }
