@@ -1,3 +1,4 @@
+#include <cmath>
 #include <numeric>
 #include <optional>
 
@@ -95,18 +96,19 @@ class Effects : public PieceObserver {
     const std::vector<TokenLoss> losses = input_.ablation.losses(tokens_, variants);
     Array& rows = statistics_.row("ablated", {n_ablation_row, config_.n_layer, n_head});
     if (input_.ablation.is_approximate()) sample_float32(variants);
-    DonorLosses by_donor(config_.n_layer * n_head, donors_.size());
+    arma::mat by_donor(config_.n_layer * n_head, donors_.size());
     auto loss = losses.begin();
     for (Index l = 0; l < config_.n_layer; ++l) {
       for (Index h = 0; h < n_head; ++h) {
         for (std::size_t row = 0; row < resample_row; ++row) rows(row, l, h) += (loss++)->sum();
         for (std::size_t donor = 0; donor < donors_.size(); ++donor) {
-          by_donor.set(l * n_head + h, donor, (loss++)->sum());
+          by_donor(l * n_head + h, donor) = (loss++)->sum();
         }
-        rows(resample_row, l, h) += by_donor.mean(l * n_head + h);
+        rows(resample_row, l, h) +=
+            by_donor.n_cols == 0 ? std::nan("") : arma::mean(by_donor.row(l * n_head + h));
       }
     }
-    by_donor.add_variances(statistics_);
+    add_donor_variances(by_donor, statistics_);
   }
 
   /// Zero ablation of a sample of heads by float32 products.
@@ -182,8 +184,8 @@ class Effects : public PieceObserver {
 
 CorpusPass ablating_pass(const PruningInput& input, const LogitAttribution& attribution,
                          const Statistics& earlier) {
-  const auto of_pass = std::make_shared<const AblationInput>(AblationInput{
-      {input, donors_of(input)}, attribution, mean_z(earlier, input.model.config)});
+  const auto of_pass = std::make_shared<const AblationInput>(
+      AblationInput{{input, donors_of(input)}, attribution, mean_z(earlier, input.model.config)});
   return [of_pass](const Piece& piece,
                    DocumentStatistics& statistics) -> std::unique_ptr<PieceObserver> {
     if (!of_pass->samples(piece)) return nullptr;
