@@ -74,11 +74,11 @@ Matrix node_outputs_mean(const PathsInput& input, const Statistics& earlier, con
   return means;
 }
 
-class NodeAveragingPass : public TaskPass {
+class NodeAveragingPass {
  public:
-  explicit NodeAveragingPass(const PathsInput& input)
+  NodeAveragingPass(const PathsInput& input, const Statistics& /*earlier*/)
       : input_(input), forward_(input.model, input.compute) {}
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
     const PairBatch& pairs = input_.batches[batch];
     const Task& task = input_.tasks[pairs.task];
     const SequenceBatch sequences = sequences_of(task, pairs, true);
@@ -122,7 +122,7 @@ class NodeAveragingPass : public TaskPass {
 }  // namespace
 
 PathPass node_averaging_pass() {
-  return {"averaging nodes on tasks", make_pass<NodeAveragingPass, PathsInput>,
+  return {"averaging nodes on tasks", make_pass<NodeAveragingPass, PathsInput, Statistics>,
           [](const PathsInput& input, std::uint64_t batch) { return input.n_token(batch); }};
 }
 

@@ -24,7 +24,7 @@ std::vector<Matrix> mean_z_of(const TasksInput& input, const Statistics& earlier
   return means;
 }
 
-class HeadEffectsPass : public TaskPass {
+class HeadEffectsPass {
  public:
   HeadEffectsPass(const TasksInput& input, const Statistics& earlier)
       : input_(input),
@@ -33,7 +33,7 @@ class HeadEffectsPass : public TaskPass {
         ablation_(input.model, input.compute, input.settings.ablation(0)),
         gradient_(input.model, input.compute),
         attribution_(input.model) {}
-  std::uint64_t run_batch(std::uint64_t number, DocumentStatistics& statistics) override {
+  std::uint64_t run_batch(std::uint64_t number, DocumentStatistics& statistics) {
     const PairBatch& batch = input_.batches[number];
     const Task& task = input_.tasks[batch.task];
     const SequenceBatch sequences = sequences_of(task, batch, false);
@@ -155,7 +155,7 @@ class HeadEffectsPass : public TaskPass {
 }  // namespace
 
 TasksPass head_effects_pass() {
-  return {"ablating heads on tasks", make_pass<HeadEffectsPass, TasksInput>,
+  return {"ablating heads on tasks", make_pass<HeadEffectsPass, TasksInput, Statistics>,
           // Every ablation of each head runs from the head's layer on; then the gradient.
           [](const TasksInput& input, std::uint64_t batch) {
             const ModelConfig& config = input.model.config;
