@@ -21,15 +21,8 @@ struct AblationInput : DonorInput {
 /// @param earlier  the sums of that pass.
 /// @return per layer, d_z; zero where no position was summed.
 std::vector<Vector> mean_z(const Statistics& earlier, const ModelConfig& config) {
-  const Index d_z = config.d_z();
-  std::vector<Vector> mean(config.n_layer, Vector(d_z, arma::fill::zeros));
-  if (!earlier.has("z")) return mean;
-  const Array sum = earlier.total("z");
-  const double count = earlier.total("z_count")(0);
-  for (Index l = 0; l < mean.size(); ++l) {
-    mean[l] = means_of(std::span(sum.values).subspan(l * d_z, d_z), count);
-  }
-  return mean;
+  return earlier.has("z") ? means_by_layer(earlier.total("z"), earlier.total("z_count")(0))
+                          : std::vector(config.n_layer, Vector(config.d_z(), arma::fill::zeros));
 }
 
 /// Takes the gradient of a piece and, of an ablated document, ablates every head.
