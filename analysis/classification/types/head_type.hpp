@@ -8,7 +8,6 @@
 
 #include "classification/examples/cases.hpp"
 #include "classification/explained/places.hpp"
-#include "classification/tests/coreference.hpp"
 #include "classification/tests/relations.hpp"
 #include "classification/tests/semantic.hpp"
 #include "headscope/results.hpp"
