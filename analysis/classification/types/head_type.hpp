@@ -24,13 +24,13 @@ using PermutedScores = std::map<std::string, double>;
 
 /// What the rules of types read: sums of the corpus, and tests made from them.
 struct Measured {
-  const WeightedSums& sums;
-  const RelationTests& relations;
-  const CoreferenceTest& coreference;
-  const SemanticTest& semantic;
-  const arma::mat& induction;  ///< head_index x weighting
-  const PermutedScores& permuted;
-  const std::vector<Index>& pruned;  ///< head_index of the heads removed from the model, ascending
+  WeightedSums sums;
+  RelationTests relations;
+  CoreferenceTest coreference;
+  SemanticTest semantic;
+  arma::mat induction;  ///< head_index x weighting
+  PermutedScores permuted;
+  std::vector<Index> pruned;  ///< head_index of the heads removed from the model, ascending
   Index n_head_total() const { return induction.n_rows; }
   bool has_lost(Index head_index) const { return std::ranges::binary_search(pruned, head_index); }
 };
