@@ -9,7 +9,6 @@
 #include "classification/examples/cases.hpp"
 #include "classification/explained/places.hpp"
 #include "classification/tests/relations.hpp"
-#include "classification/tests/semantic.hpp"
 #include "headscope/results.hpp"
 #include "scores/sums.hpp"
 
@@ -21,6 +20,12 @@ namespace headscope {
 /// By name of type, the score that 95 % of the heads of models with permuted weights stay below.
 /// Empty unless such models ran.
 using PermutedScores = std::map<std::string, double>;
+
+/// Correlation with token similarity, against permuted tokens.
+struct SemanticTest {
+  std::vector<double> null_mean, null_std, z;  ///< by head
+};
+SemanticTest test_semantic(const WeightedSums& sums);
 
 /// What the rules of types read: sums of the corpus, and tests made from them.
 struct Measured {
