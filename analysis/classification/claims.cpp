@@ -54,21 +54,14 @@ std::string untested_types(const std::vector<const MeasuredType*>& types) {
   return joined(untested, ", ");
 }
 
-/// The items whose type has a part of claim 7, in the order of the parts.
-/// @param type_of  the type of an item.
-template <typename Item, typename TypeOf>
-std::vector<const Item*> with_claim(const std::vector<Item>& items, TypeOf type_of) {
-  std::vector<const Item*> claimed;
-  for (const Item& item : items) {
-    if (type_of(item).claim_part > 0) claimed.push_back(&item);
+/// The types that have a part of claim 7, in the order of the parts.
+std::vector<const MeasuredType*> with_claim(const MeasuredTypes& types) {
+  std::vector<const MeasuredType*> claimed;
+  for (const MeasuredType& type : types) {
+    if (type.type->claim_part > 0) claimed.push_back(&type);
   }
-  std::ranges::sort(claimed, std::ranges::less(),
-                    [&](const Item* item) { return type_of(*item).claim_part; });
+  std::ranges::sort(claimed, {}, [](const MeasuredType* type) { return type->type->claim_part; });
   return claimed;
-}
-
-std::vector<const HeadType*> with_claim(const HeadTypeList& types) {
-  return with_claim(types, [](const HeadType& type) -> const HeadType& { return type; });
 }
 
 const char* const claimed_by = "Voita et al. 2019; Clark et al. 2019";
@@ -137,8 +130,7 @@ Claim type_claim(const MeasuredType& type, double power, const std::string& note
 std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
                                          const std::vector<double>& powers,
                                          const std::vector<std::string>& notes) {
-  const std::vector<const MeasuredType*> named =
-      with_claim(types, [](const MeasuredType& type) -> const HeadType& { return *type.type; });
+  const std::vector<const MeasuredType*> named = with_claim(types);
   const auto place_of = [&](const MeasuredType* type) {
     return static_cast<std::size_t>(type - types.data());
   };
@@ -184,12 +176,16 @@ std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
 
 void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHeads>& controls,
                         Index n_head_total, std::vector<Claim>& claims) {
-  for (const HeadType* const type : with_claim(types)) {
-    const auto claim = std::ranges::find(claims, type_statement(*type), &Claim::statement);
+  for (std::size_t type = 0; type < types.size(); ++type) {
+    // Of types with a part of claim 7.
+    const auto claim = std::ranges::find(claims, type_statement(types[type]), &Claim::statement);
     if (claim == claims.end() || !(claim->effect.value > 0)) continue;
-    const auto n_of = [&](const ControlHeads& control) {
-      return control[static_cast<std::size_t>(type - types.data())];
-    };
+    if (controls.empty()) {
+      claim->evidence +=
+          " No untrained model was run (--control random), so chance may give as many.";
+      continue;
+    }
+    const auto n_of = [&](const ControlHeads& control) { return control[type]; };
     if (std::ranges::any_of(
             controls, [](double n) { return std::isnan(n); }, n_of)) {
       claim->evidence += " The documents of the untrained models do not suffice to test them.";
@@ -205,15 +201,6 @@ void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHead
         claim->effect.low > most / static_cast<double>(n_head_total)) {
       claim->verdict = Verdict::holds;
     }
-  }
-}
-
-void say_without_controls(const HeadTypeList& types, std::vector<Claim>& claims) {
-  for (const HeadType* const type : with_claim(types)) {
-    const auto claim = std::ranges::find(claims, type_statement(*type), &Claim::statement);
-    if (claim == claims.end() || !(claim->effect.value > 0)) continue;
-    claim->evidence +=
-        " No untrained model was run (--control random), so chance may give as many.";
   }
 }
 

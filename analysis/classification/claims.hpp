@@ -23,13 +23,11 @@ std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
 using ControlHeads = std::vector<double>;
 
 /// Decides that some heads are of a type: holds if the interval of their number lies above the
-/// largest number in an untrained model. Fewer than five untrained models decide nothing.
+/// largest number in an untrained model. Fewer than five untrained models decide nothing; the
+/// evidence says so where there are none.
 /// @param n_head_total  heads of the model, without removed ones.
 void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHeads>& controls,
                         Index n_head_total, std::vector<Claim>& claims);
-
-/// Says of types that some heads have that no untrained model was run to compare with.
-void say_without_controls(const HeadTypeList& types, std::vector<Claim>& claims);
 
 /// Takes away the intervals without width from the claims about numbers of heads, and says why:
 /// resamples that never change a number tell nothing of how it varies. After all verdicts.

@@ -196,16 +196,14 @@ class ResultsBuilder {
     for (const char* const name : {"sentence_sink", "sentence_entropy"}) add(name, ratios(name));
   }
 
-  /// @param pruned_heads  left out.
-  void add_measures(const std::vector<HeadIndex>& pruned_heads) {
+  /// @param pruned  heads left out.
+  void add_measures(const std::vector<Index>& pruned) {
     const auto median = [](const arma::vec& values) { return arma::median(values); };
     const auto mean = [](const arma::vec& values) { return arma::mean(values); };
     const auto over_heads = [&](const char* score, double (*statistic)(const arma::vec&)) {
       return sums_.estimates([&](const WeightedSums& sums) {
         arma::mat by_head = sums.ratio(score);
-        for (const HeadIndex head : pruned_heads) {
-          by_head.row(head.flat(n_head_)).fill(arma::datum::nan);
-        }
+        for (const Index head_index : pruned) by_head.row(head_index).fill(arma::datum::nan);
         return by_column(by_head, statistic);
       });
     };
@@ -220,33 +218,22 @@ class ResultsBuilder {
   Index n_head_;
 };
 
-std::vector<Index> flat_indices(const std::vector<HeadIndex>& heads, Index n_head) {
-  std::vector<Index> indices;
-  for (const HeadIndex head : heads) indices.push_back(head.flat(n_head));
-  return indices;
-}
-
-/// What the rules of types read, with the tests that it points to.
-struct Tests {
-  WeightedSums sums;
+/// @param induction  as of classification_results.
+Measured measure(const Statistics& statistics, const Array& induction,
+                 const std::vector<HeadIndex>& pruned_heads, const AnalysisSettings& settings,
+                 const PermutedScores& permuted) {
+  WeightedSums sums(statistics, settings.n_bootstrap, settings.seed);
   std::vector<Index> pruned;
-  RelationTests relations;
+  for (const HeadIndex head : pruned_heads) pruned.push_back(head.flat(induction.shape[2]));
+  RelationTests relations =
+      test_relations(sums, settings.options<ClassificationOptions>().offset_alone(), pruned);
   CoreferenceTest coreference = test_coreference(sums, pruned);
   SemanticTest semantic = test_semantic(sums);
-  arma::mat induction;
-
-  Tests(const Statistics& statistics, const Array& induction_scores,
-        const std::vector<HeadIndex>& pruned_heads, const AnalysisSettings& settings)
-      : sums(statistics, settings.n_bootstrap, settings.seed),
-        pruned(flat_indices(pruned_heads, induction_scores.shape[2])),
-        relations(
-            test_relations(sums, settings.options<ClassificationOptions>().offset_alone(), pruned)),
-        induction(resampled_induction(induction_scores, sums.n_weighting(), settings.seed)) {}
-
-  Measured measured(const PermutedScores& permuted) const {
-    return {sums, relations, coreference, semantic, induction, permuted, pruned};
-  }
-};
+  arma::mat resampled = resampled_induction(induction, sums.n_weighting(), settings.seed);
+  return {std::move(sums),     std::move(relations), std::move(coreference),
+          std::move(semantic), std::move(resampled), permuted,
+          std::move(pruned)};
+}
 
 }  // namespace
 
@@ -257,7 +244,7 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
                                     const PermutedScores& permuted) {
   const Index n_layer = induction.shape[1];
   const Index n_head = induction.shape[2];
-  const Tests tests(statistics, induction, pruned_heads, settings);
+  const Measured measured = measure(statistics, induction, pruned_heads, settings, permuted);
 
   ResultsGroup group;
   group.name = "classification";
@@ -281,22 +268,20 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
     group.add_dimension(Dimension::labels("direction", {"dependent_to_head", "head_to_dependent"}));
   }
 
-  ResultsBuilder builder(group, tests.sums, n_layer, n_head);
+  ResultsBuilder builder(group, measured.sums, n_layer, n_head);
   builder.add_scores();
-  if (!relations.empty()) builder.add_relations(tests.relations);
-  builder.add_coreference(tests.coreference);
-  builder.add_semantic(tests.semantic);
-  add_effect_tests(statistics, tests.pruned, group);
+  if (!relations.empty()) builder.add_relations(measured.relations);
+  builder.add_coreference(measured.coreference);
+  builder.add_semantic(measured.semantic);
+  add_effect_tests(statistics, measured.pruned, group);
   builder.add("induction", Bootstrap(induction.shape[0], settings.n_bootstrap, settings.seed)
                                .estimates([&](const BootstrapCounts& times) {
                                  return mean_induction(induction, times);
                                }));
   builder.add_sentences();
-  builder.add_measures(pruned_heads);
+  builder.add_measures(measured.pruned);
 
-  const Measured measured = tests.measured(permuted);
-  MeasuredTypes found = measured_types(types, measured);
-  leave_out_heads(pruned_heads, n_head, found);
+  const MeasuredTypes found = measured_types(types, measured);
   add_types(found, measured, group);
   if (!permuted.empty()) {
     std::vector<double> scores;
@@ -314,7 +299,7 @@ ResultsGroup classification_results(const HeadTypeList& types, const Statistics&
     notes.push_back(type.claim_note ? type.claim_note(measured) : "");
   }
   group.claims = specialisation_claims(found, powers, notes);
-  for (Claim& claim : rest_claims(found, tests.sums, n_head)) {
+  for (Claim& claim : rest_claims(found, measured.sums, n_head)) {
     group.claims.push_back(std::move(claim));
   }
   return group;
@@ -334,20 +319,16 @@ std::uint64_t classification_results_bytes(const RunShape& run, std::size_t n_ty
 ControlValues control_types(const HeadTypeList& types, const Statistics& statistics,
                             const Array& induction, const std::vector<HeadIndex>& pruned_heads,
                             const AnalysisSettings& settings) {
-  const Tests tests(statistics, induction, pruned_heads, settings);
-  const PermutedScores none;
-  MeasuredTypes found = measured_types(types, tests.measured(none));
-  leave_out_heads(pruned_heads, induction.shape[2], found);
-  Array heads({types.size()}), scores({types.size(), tests.induction.n_rows});
+  const Measured measured = measure(statistics, induction, pruned_heads, settings, {});
+  const MeasuredTypes found = measured_types(types, measured);
+  Array heads({types.size()}), scores({types.size(), measured.induction.n_rows});
   for (std::size_t i = 0; i < types.size(); ++i) {
     heads(i) =
         found[i].untested.empty() ? static_cast<double>(found[i].heads().size()) : arma::datum::nan;
     for (std::size_t head_index = 0; head_index < found[i].numbers.size(); ++head_index) {
       scores(i, head_index) = found[i].numbers[head_index].score;
     }
-    for (const HeadIndex head : pruned_heads) {
-      scores(i, head.flat(induction.shape[2])) = arma::datum::nan;
-    }
+    for (const Index head_index : measured.pruned) scores(i, head_index) = arma::datum::nan;
   }
   return {{"heads", heads}, {"scores", scores}};
 }

@@ -9,6 +9,7 @@
 #include "headscope/figure.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
+#include "mean_z.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
 
@@ -193,9 +194,7 @@ class Correlation::Observer : public PieceObserver {
         product_triangle(blas::ConstView(view.z).cols(1, view.n_token - 1));
     statistics_.add(z_product_name(view.layer), {triangle.size()}, 0, triangle);
     Array& sum = statistics_.sum("z_sum", {config_.n_layer, d_z});
-    for (Index t = 1; t < view.n_token; ++t) {
-      for (Index i = 0; i < d_z; ++i) sum(view.layer, i) += view.z(i, t);
-    }
+    add_z(view, std::span(sum.values).subspan(view.layer * d_z, d_z));
   }
 
   void add_distances(const Query& query) const {

@@ -1,5 +1,3 @@
-#include "paths/circuit_figure.hpp"
-
 #include <algorithm>
 #include <span>
 
@@ -7,6 +5,7 @@
 #include "base/head_range.hpp"
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
+#include "headscope/figure.hpp"
 #include "paths/circuit_size.hpp"
 #include "paths/results.hpp"
 #include "report_text.hpp"

@@ -4,7 +4,6 @@
 #include "base/number_text.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
-#include "paths/circuit_figure.hpp"
 #include "paths/circuit_size.hpp"
 #include "paths/results.hpp"
 #include "report_text.hpp"

@@ -14,7 +14,7 @@
 #include "base/text.hpp"
 #include "files/read_file.hpp"
 #include "headscope/error.hpp"
-#include "paths/exchange_names.hpp"
+#include "paths/circuit_file.hpp"
 #include "paths/sums.hpp"
 
 namespace headscope {

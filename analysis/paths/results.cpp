@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "paths/circuit_size.hpp"
-#include "paths/exact_values.hpp"
 #include "paths/paths.hpp"
 #include "paths/sums.hpp"
 #include "task_margins.hpp"

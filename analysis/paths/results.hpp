@@ -5,6 +5,7 @@
 
 #include "headscope/analysis.hpp"
 #include "headscope/edges.hpp"
+#include "headscope/head_types.hpp"
 #include "headscope/tasks.hpp"
 
 namespace headscope {
@@ -60,5 +61,10 @@ Presentation paths_presentation();
 std::string paths_summary(const ResultsGroup& group);
 
 std::vector<Figure> paths_figures(const Results& results);
+
+/// A task's circuit as a graph of its heads; nothing where no edge between heads matters.
+/// @param types  of the heads, for their colours.
+std::optional<Figure> circuit_figure(const ResultsGroup& group, std::size_t task,
+                                     const std::optional<HeadTypes>& types);
 
 }  // namespace headscope

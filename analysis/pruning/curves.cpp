@@ -1,5 +1,3 @@
-#include "pruning/curves.hpp"
-
 #include <array>
 #include <cmath>
 

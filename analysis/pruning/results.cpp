@@ -10,7 +10,6 @@
 #include "base/text.hpp"
 #include "headscope/random.hpp"
 #include "pruning/costliest.hpp"
-#include "pruning/curves.hpp"
 #include "pruning/direct_effects.hpp"
 #include "pruning/orders.hpp"
 #include "pruning/phases.hpp"

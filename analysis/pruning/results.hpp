@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "headscope/analysis.hpp"
+#include "pruning/document_rows.hpp"
 
 namespace headscope {
 
@@ -53,6 +54,11 @@ std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
 /// Group `pruning` from the summed statistics.
 ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& config,
                              const AnalysisSettings& settings);
+
+/// Adds the pruning curves, the share of heads that can go by tolerance, and a claim about each.
+/// Heads that the model has lost are left out.
+void add_pruning_curves(const DocumentRows& rows, const ModelConfig& config,
+                        const AnalysisSettings& settings, ResultsGroup& group);
 
 /// `4 of 5 heads can each`: how many of the heads with an interval have no measurable loss
 /// increase.

@@ -213,19 +213,16 @@ std::uint64_t ScoreCollector::bytes(const ModelConfig& config, Index n_token,
          config.n_layer * config.n_head * (n_feature + 2) * sizeof(double);
 }
 
-ScoreMeans::ScoreMeans(std::unique_ptr<PieceObserver> collector, const Piece& piece,
-                       DocumentStatistics& statistics)
-    : collector_(std::move(collector)), statistics_(statistics) {
+std::unique_ptr<PieceObserver> add_score_means(std::unique_ptr<PieceObserver> collector,
+                                               const Piece& piece, DocumentStatistics& statistics) {
   statistics.sum(z_count_name, {1})(0) += static_cast<double>(piece.tokens.size() - 1);
-}
-
-bool ScoreMeans::wants_pattern(Index layer) const {
-  return collector_ != nullptr && collector_->wants_pattern(layer);
-}
-
-void ScoreMeans::observe_layer(const LayerView& view) {
-  add_z(view, statistics_.sum(score_z_name(view.layer), {view.z.n_rows}).values);
-  if (collector_ != nullptr) collector_->observe_layer(view);
+  const std::shared_ptr<PieceObserver> of_queries = std::move(collector);
+  return std::make_unique<LayerFunction>(
+      [of_queries, &statistics](const LayerView& view) {
+        add_z(view, statistics.sum(score_z_name(view.layer), {view.z.n_rows}).values);
+        if (of_queries != nullptr) of_queries->observe_layer(view);
+      },
+      of_queries != nullptr);
 }
 
 ScoreData score_data(const Statistics& statistics, const Model& model,
@@ -269,9 +266,13 @@ ScoreData score_data(const Statistics& statistics, const Model& model,
   return data;
 }
 
-Vector score_mean_z(const Statistics& statistics, Index layer) {
+std::vector<Vector> score_mean_z(const Statistics& statistics, Index n_layer) {
   const double count = statistics.total(z_count_name)(0);
-  return means_of(statistics.total(score_z_name(layer)).values, count);
+  std::vector<Vector> means;
+  for (Index layer = 0; layer < n_layer; ++layer) {
+    means.push_back(means_of(statistics.total(score_z_name(layer)).values, count));
+  }
+  return means;
 }
 
 }  // namespace headscope

@@ -69,19 +69,9 @@ class ScoreCollector : public PieceObserver {
 };
 
 /// Second pass: adds the sums of a piece's z, with queries or without.
-class ScoreMeans : public PieceObserver {
- public:
-  /// @param collector  of the piece's sampled queries; null: it has none.
-  ScoreMeans(std::unique_ptr<PieceObserver> collector, const Piece& piece,
-             DocumentStatistics& statistics);
-
-  bool wants_pattern(Index layer) const override;
-  void observe_layer(const LayerView& view) override;
-
- private:
-  std::unique_ptr<PieceObserver> collector_;
-  DocumentStatistics& statistics_;
-};
+/// @param collector  of the piece's sampled queries; null: it has none.
+std::unique_ptr<PieceObserver> add_score_means(std::unique_ptr<PieceObserver> collector,
+                                               const Piece& piece, DocumentStatistics& statistics);
 
 /// What the second pass kept.
 ScoreData score_data(const Statistics& statistics, const Model& model, const FeatureList& features);
@@ -89,7 +79,7 @@ ScoreData score_data(const Statistics& statistics, const Model& model, const Fea
 /// The first token of the run, as every piece begins; none if the pieces begin with text.
 std::optional<TokenId> score_first_token(const Statistics& statistics);
 
-/// Mean z of a layer over the tokens after position 0 of all pieces, from ScoreMeans.
-Vector score_mean_z(const Statistics& statistics, Index layer);
+/// Mean z by layer over the tokens after position 0 of all pieces, from add_score_means.
+std::vector<Vector> score_mean_z(const Statistics& statistics, Index n_layer);
 
 }  // namespace headscope

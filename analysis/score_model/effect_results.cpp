@@ -1,6 +1,8 @@
+#include <limits>
+
 #include "document_estimates.hpp"
 #include "report_text.hpp"
-#include "score_model/effects.hpp"
+#include "score_model/joint.hpp"
 #include "score_model/score_results.hpp"
 #include "significance.hpp"
 
@@ -98,6 +100,31 @@ void add_effects(const Statistics& statistics, const AnalysisSettings& settings,
   group.add(variables["effect_above_control_median"], estimates(median));
   group.add(variables["mean_replacement_increase"], increase);
   group.add(variables["effect_documents"],
+            weighted_sum(documents, BootstrapCounts(documents.size(), 1)));
+}
+
+void add_joint_losses(const Statistics& statistics, const AnalysisSettings& settings,
+                      ResultsGroup& group) {
+  if (!statistics.has(joint_loss_name)) return;
+  const Array losses = statistics.total(joint_loss_name);
+  const std::vector<double> n_token = statistics.total(joint_tokens_name).values,
+                            documents = statistics.total(joint_documents_name).values;
+  const auto loss_per_token = [&](const BootstrapCounts& counts) {
+    std::vector<double> values = losses.weighted_sum(counts).values;
+    const double count = weighted_sum(n_token, counts);
+    for (double& value : values) value /= count;
+    return values;
+  };
+  group.add_dimension(Dimension::labels("replacement", {"score_model", "mean"}));
+  group.add_dimension(Dimension::numbers("share", {joint_shares.begin(), joint_shares.end()}));
+  const VariableTable& variables = score_variables();
+  std::vector<Estimate> joint =
+      estimates_of_documents(documents, loss_per_token, settings.n_bootstrap, settings.seed);
+  for (Estimate& loss : joint) {
+    loss = within(std::move(loss), 0, std::numeric_limits<double>::infinity());
+  }
+  group.add(variables["joint_loss"], joint);
+  group.add(variables["joint_documents"],
             weighted_sum(documents, BootstrapCounts(documents.size(), 1)));
 }
 

@@ -45,9 +45,11 @@ std::string score_loss_name(Index layer) {
 
 ScoreEffects::ScoreEffects(const ScoreContext& context, const ScoreFits& fits,
                            const Statistics& earlier, const AblationPrecision& precision)
-    : context_(context), fits_(fits), ablation_(context.model, context.compute, precision) {
+    : context_(context),
+      fits_(fits),
+      ablation_(context.model, context.compute, precision),
+      mean_z_(score_mean_z(earlier, context.model.config.n_layer)) {
   for (Index layer = 0; layer < context.model.config.n_layer; ++layer) {
-    mean_z_.push_back(score_mean_z(earlier, layer));
     controlled_.push_back(heads_before(context.model.config, layer));
   }
 }

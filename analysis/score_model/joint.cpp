@@ -44,14 +44,12 @@ JointReplacement::JointReplacement(const ScoreContext& context, const ScoreFits&
     : context_(context),
       config_(context.model.config),
       fits_(fits),
-      forward_(context.model, context.compute) {
+      forward_(context.model, context.compute),
+      mean_z_(score_mean_z(earlier, config_.n_layer)) {
   const std::vector<Index> order = joint_order(earlier, config_);
   n_ordered_ = order.size();
   place_.assign(config_.n_layer * config_.n_head, no_position);
   for (Index i = 0; i < n_ordered_; ++i) place_[order[i]] = i;
-  for (Index layer = 0; layer < config_.n_layer; ++layer) {
-    mean_z_.push_back(score_mean_z(earlier, layer));
-  }
 }
 
 bool JointReplacement::replaces(std::size_t share, Index layer, Index head) const {

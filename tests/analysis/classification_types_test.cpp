@@ -881,12 +881,12 @@ TEST_F(TypesTest, ClaimSevenHoldsWhereTheWholeIntervalIsAboveHalfTheHeads) {
 
 TEST_F(TypesTest, ClaimsCountTheHeadsThatTheModelHas) {
   TypesOf margins = margins_of(2, 0);
-  leave_out_heads({{0, 3}}, 4, margins.types);
+  leave_out_heads({3}, margins.types);
   const Claim claim = specialisation_claims(margins.types, full_powers(), no_notes())[1];
   EXPECT_DOUBLE_EQ(claim.effect.value, 2.0 / 3);
   EXPECT_THAT(claim.evidence, testing::StartsWith("2 of 3 heads pass the rule"));
   TypesOf of_one = margins_of(1, 0);
-  leave_out_heads({{0, 1}, {0, 2}, {0, 3}}, 4, of_one.types);
+  leave_out_heads({1, 2, 3}, of_one.types);
   EXPECT_THAT(specialisation_claims(of_one.types, full_powers(), no_notes())[1].evidence,
               testing::StartsWith("1 of 1 head passes the rule"));
 }
@@ -961,11 +961,11 @@ TEST_F(TypesTest, ARelationOfUnknownPowerDoesNotMakeThePowerUnknown) {
 TEST_F(TypesTest, AClaimThatNoUntrainedModelSettlesSaysSo) {
   std::vector<Claim> claims =
       specialisation_claims(margins_of(2, 0).types, full_powers(), no_notes());
-  say_without_controls(head_type_list(), claims);
+  settle_by_controls(head_type_list(), {}, 4, claims);
   EXPECT_EQ(claims[1].verdict, Verdict::undecided);
   EXPECT_THAT(claims[1].evidence, HasSubstr("No untrained model was run"));
   claims = specialisation_claims(margins_of(0, 0).types, full_powers(), no_notes());
-  say_without_controls(head_type_list(), claims);
+  settle_by_controls(head_type_list(), {}, 4, claims);
   EXPECT_THAT(claims[1].evidence, Not(HasSubstr("untrained")));
 }
 

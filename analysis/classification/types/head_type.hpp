@@ -8,9 +8,7 @@
 
 #include "classification/examples/cases.hpp"
 #include "classification/explained/places.hpp"
-#include "classification/tests/coreference.hpp"
 #include "classification/tests/relations.hpp"
-#include "classification/tests/semantic.hpp"
 #include "headscope/results.hpp"
 #include "scores/sums.hpp"
 
@@ -23,15 +21,21 @@ namespace headscope {
 /// Empty unless such models ran.
 using PermutedScores = std::map<std::string, double>;
 
+/// Correlation with token similarity, against permuted tokens.
+struct SemanticTest {
+  std::vector<double> null_mean, null_std, z;  ///< by head
+};
+SemanticTest test_semantic(const WeightedSums& sums);
+
 /// What the rules of types read: sums of the corpus, and tests made from them.
 struct Measured {
-  const WeightedSums& sums;
-  const RelationTests& relations;
-  const CoreferenceTest& coreference;
-  const SemanticTest& semantic;
-  const arma::mat& induction;  ///< head_index x weighting
-  const PermutedScores& permuted;
-  const std::vector<Index>& pruned;  ///< head_index of the heads removed from the model, ascending
+  WeightedSums sums;
+  RelationTests relations;
+  CoreferenceTest coreference;
+  SemanticTest semantic;
+  arma::mat induction;  ///< head_index x weighting
+  PermutedScores permuted;
+  std::vector<Index> pruned;  ///< head_index of the heads removed from the model, ascending
   Index n_head_total() const { return induction.n_rows; }
   bool has_lost(Index head_index) const { return std::ranges::binary_search(pruned, head_index); }
 };

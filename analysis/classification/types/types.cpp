@@ -106,6 +106,7 @@ MeasuredTypes measured_types(const HeadTypeList& types, const Measured& measured
   MeasuredTypes found;
   found.reserve(types.size());
   for (const HeadType& type : types) found.push_back(measured_type(type, measured));
+  leave_out_heads(measured.pruned, found);
   return found;
 }
 
@@ -116,12 +117,10 @@ const MeasuredType& type_named(const std::string& name, const MeasuredTypes& typ
   return *found;
 }
 
-void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, MeasuredTypes& types) {
+void leave_out_heads(const std::vector<Index>& pruned, MeasuredTypes& types) {
   for (MeasuredType& measured : types) {
     measured.n_removed = pruned.size();
-    for (const HeadIndex head : pruned) {
-      measured.margin.row(head.flat(n_head)).fill(arma::datum::nan);
-    }
+    for (const Index head_index : pruned) measured.margin.row(head_index).fill(arma::datum::nan);
   }
 }
 

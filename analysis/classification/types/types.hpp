@@ -8,7 +8,7 @@
 /// Which heads are of which types.
 namespace headscope {
 
-/// All types, in the order of the list, which must outlive them.
+/// All types, in the order of the list, which must outlive them. Pruned heads are left out.
 using MeasuredTypes = std::vector<MeasuredType>;
 MeasuredTypes measured_types(const HeadTypeList& types, const Measured& measured);
 
@@ -17,7 +17,8 @@ const MeasuredType& type_named(const std::string& name, const MeasuredTypes& typ
 
 /// Removes the pruned heads from every type and from the heads that shares count: their attention
 /// is uniform because their weights are zero.
-void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, MeasuredTypes& types);
+/// @param pruned  head_index.
+void leave_out_heads(const std::vector<Index>& pruned, MeasuredTypes& types);
 
 /// Share of the model's heads with at least one type of `any_of`; its interval holds the central 95
 /// % of the resampled shares, and the share itself.

@@ -1,4 +1,5 @@
 #include "headscope/forward.hpp"
+#include "mean_z.hpp"
 #include "paths/passes/path_pass.hpp"
 
 namespace headscope {
@@ -43,12 +44,6 @@ void add_outputs(const LayerView& view, const Vector& b_out, const std::vector<P
   }
 }
 
-Vector mean_of(const Array& sums, Index first, Index n, double count) {
-  Vector mean(n);
-  for (Index i = 0; i < n; ++i) mean(i) = static_cast<float>(sums.values[first + i] / count);
-  return mean;
-}
-
 /// d_model x (n_node n_position), from a task's sums.
 Matrix node_outputs_mean(const PathsInput& input, const Statistics& earlier, const PathSums& names,
                          Index n_place) {
@@ -60,25 +55,28 @@ Matrix node_outputs_mean(const PathsInput& input, const Statistics& earlier, con
   for (Index place = 0; place < n_place; ++place) {
     const double count = n_at_place(place);
     const auto by = [&](Index node) { return means.col(node * n_place + place); };
-    by(EdgeGraph::embed) = mean_of(embed, place * d_model, d_model, count);
+    const auto mean_of = [&](const Array& sums, Index first, Index n) {
+      return means_of(std::span(sums.values).subspan(first, n), count);
+    };
+    by(EdgeGraph::embed) = mean_of(embed, place * d_model, d_model);
     for (Index l = 0; l < config.n_layer; ++l) {
       const Index layer = place * config.n_layer + l;
-      by(input.graph.mlp(l)) = mean_of(mlp, layer * d_model, d_model, count);
+      by(input.graph.mlp(l)) = mean_of(mlp, layer * d_model, d_model);
       for (Index h = 0; h < config.n_head; ++h) {
         by(input.graph.head(l, h)) =
             input.model.layers[l].W_O.cols(h * d_head, (h + 1) * d_head - 1) *
-            mean_of(z, layer * config.d_z() + h * d_head, d_head, count);
+            mean_of(z, layer * config.d_z() + h * d_head, d_head);
       }
     }
   }
   return means;
 }
 
-class NodeAveragingPass : public TaskPass {
+class NodeAveragingPass {
  public:
-  explicit NodeAveragingPass(const PathsInput& input)
+  NodeAveragingPass(const PathsInput& input, const Statistics& /*earlier*/)
       : input_(input), forward_(input.model, input.compute) {}
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
     const PairBatch& pairs = input_.batches[batch];
     const Task& task = input_.tasks[pairs.task];
     const SequenceBatch sequences = sequences_of(task, pairs, true);
@@ -122,7 +120,7 @@ class NodeAveragingPass : public TaskPass {
 }  // namespace
 
 PathPass node_averaging_pass() {
-  return {"averaging nodes on tasks", make_pass<NodeAveragingPass, PathsInput>,
+  return {"averaging nodes on tasks", make_pass<NodeAveragingPass, PathsInput, Statistics>,
           [](const PathsInput& input, std::uint64_t batch) { return input.n_token(batch); }};
 }
 
@@ -134,7 +132,7 @@ NodeMeans node_means(const PathsInput& input, const Statistics& earlier) {
     const Index n_place = input.options().n_position(input.tasks[task]);
     const bool is_known = earlier.has(names.n_token);
     means.token.push_back(
-        is_known ? mean_of(earlier.total(names.token), 0, d_model, earlier.total(names.n_token)(0))
+        is_known ? means_of(earlier.total(names.token).values, earlier.total(names.n_token)(0))
                  : Vector(d_model, arma::fill::zeros));
     means.replacement.push_back(
         is_known && input.options().ablation != "zero"

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <numeric>
 #include <optional>
 
@@ -20,15 +21,8 @@ struct AblationInput : DonorInput {
 /// @param earlier  the sums of that pass.
 /// @return per layer, d_z; zero where no position was summed.
 std::vector<Vector> mean_z(const Statistics& earlier, const ModelConfig& config) {
-  const Index d_z = config.d_z();
-  std::vector<Vector> mean(config.n_layer, Vector(d_z, arma::fill::zeros));
-  if (!earlier.has("z")) return mean;
-  const Array sum = earlier.total("z");
-  const double count = earlier.total("z_count")(0);
-  for (Index l = 0; l < mean.size(); ++l) {
-    mean[l] = means_of(std::span(sum.values).subspan(l * d_z, d_z), count);
-  }
-  return mean;
+  return earlier.has("z") ? means_by_layer(earlier.total("z"), earlier.total("z_count")(0))
+                          : std::vector(config.n_layer, Vector(config.d_z(), arma::fill::zeros));
 }
 
 /// Takes the gradient of a piece and, of an ablated document, ablates every head.
@@ -95,18 +89,19 @@ class Effects : public PieceObserver {
     const std::vector<TokenLoss> losses = input_.ablation.losses(tokens_, variants);
     Array& rows = statistics_.row("ablated", {n_ablation_row, config_.n_layer, n_head});
     if (input_.ablation.is_approximate()) sample_float32(variants);
-    DonorLosses by_donor(config_.n_layer * n_head, donors_.size());
+    arma::mat by_donor(config_.n_layer * n_head, donors_.size());
     auto loss = losses.begin();
     for (Index l = 0; l < config_.n_layer; ++l) {
       for (Index h = 0; h < n_head; ++h) {
         for (std::size_t row = 0; row < resample_row; ++row) rows(row, l, h) += (loss++)->sum();
         for (std::size_t donor = 0; donor < donors_.size(); ++donor) {
-          by_donor.set(l * n_head + h, donor, (loss++)->sum());
+          by_donor(l * n_head + h, donor) = (loss++)->sum();
         }
-        rows(resample_row, l, h) += by_donor.mean(l * n_head + h);
+        rows(resample_row, l, h) +=
+            by_donor.n_cols == 0 ? std::nan("") : arma::mean(by_donor.row(l * n_head + h));
       }
     }
-    by_donor.add_variances(statistics_);
+    add_donor_variances(by_donor, statistics_);
   }
 
   /// Zero ablation of a sample of heads by float32 products.
@@ -178,30 +173,20 @@ class Effects : public PieceObserver {
   DonorZ donors_;
 };
 
-class AblatingPass : public CorpusPass {
- public:
-  AblatingPass(const PruningInput& input, const LogitAttribution& attribution,
-               const Statistics& earlier)
-      : input_{{input, donors_of(input)}, attribution, mean_z(earlier, input.model.config)} {}
-  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
-                                             DocumentStatistics& statistics) override {
-    if (!input_.samples(piece)) return nullptr;
-    if (!input_.ablated.contains(piece.document) && input_.corpus.begins_predictions(piece)) {
-      statistics.sum("other_n_document", {n_document_block})(input_.block_of(piece)) = 1;
-    }
-    return std::make_unique<Effects>(input_, piece, statistics);
-  }
-
- private:
-  const AblationInput input_;
-};
-
 }  // namespace
 
-std::unique_ptr<CorpusPass> ablating_pass(const PruningInput& input,
-                                          const LogitAttribution& attribution,
-                                          const Statistics& earlier) {
-  return std::make_unique<AblatingPass>(input, attribution, earlier);
+CorpusPass ablating_pass(const PruningInput& input, const LogitAttribution& attribution,
+                         const Statistics& earlier) {
+  const auto of_pass = std::make_shared<const AblationInput>(
+      AblationInput{{input, donors_of(input)}, attribution, mean_z(earlier, input.model.config)});
+  return [of_pass](const Piece& piece,
+                   DocumentStatistics& statistics) -> std::unique_ptr<PieceObserver> {
+    if (!of_pass->samples(piece)) return nullptr;
+    if (!of_pass->ablated.contains(piece.document) && of_pass->corpus.begins_predictions(piece)) {
+      statistics.sum("other_n_document", {n_document_block})(of_pass->block_of(piece)) = 1;
+    }
+    return std::make_unique<Effects>(*of_pass, piece, statistics);
+  };
 }
 
 }  // namespace headscope

@@ -106,23 +106,19 @@ arma::mat DonorZ::z_dot_gradient(const LayerGradient& gradient, Index n_head) co
   return mean / static_cast<double>(std::max<std::size_t>(1, size()));
 }
 
-double DonorLosses::mean(Index head_index) const {
-  return losses_.n_cols == 0 ? std::nan("") : arma::mean(losses_.row(head_index));
-}
-
-void DonorLosses::add_variances(DocumentStatistics& statistics) const {
-  Array& sums = statistics.sum("donor_variance", {losses_.n_rows + n_donor_part});
-  if (losses_.n_cols < 2) {
-    sums(losses_.n_rows + donor_n_without) += 1;
+void add_donor_variances(const arma::mat& losses, DocumentStatistics& statistics) {
+  Array& sums = statistics.sum("donor_variance", {losses.n_rows + n_donor_part});
+  if (losses.n_cols < 2) {
+    sums(losses.n_rows + donor_n_without) += 1;
     return;
   }
-  const auto n_donor = static_cast<double>(losses_.n_cols);
-  const arma::vec of_heads = arma::var(losses_, 0, 1) / n_donor;
+  const auto n_donor = static_cast<double>(losses.n_cols);
+  const arma::vec of_heads = arma::var(losses, 0, 1) / n_donor;
   for (Index head_index = 0; head_index < of_heads.size(); ++head_index) {
     sums(head_index) += of_heads(head_index);
   }
-  sums(losses_.n_rows + donor_sum_over_heads) +=
-      arma::var(arma::vec(arma::sum(losses_, 0).t())) / n_donor;
+  sums(losses.n_rows + donor_sum_over_heads) +=
+      arma::var(arma::vec(arma::sum(losses, 0).t())) / n_donor;
 }
 
 }  // namespace headscope

@@ -58,19 +58,10 @@ class DonorZ {
   std::vector<std::vector<std::uint64_t>> filled_;  // by position: documents of its donors
 };
 
-/// Losses of a piece with each head's z resampled, by donor, and how they vary with the donor.
-class DonorLosses {
- public:
-  DonorLosses(Index n_head_total, std::size_t n_donor) : losses_(n_head_total, n_donor) {}
-  void set(Index head_index, std::size_t donor, double loss) { losses_(head_index, donor) = loss; }
-  /// Mean over donors; NaN without any.
-  double mean(Index head_index) const;
-  /// Adds the variances of the means over donors, of each head and of the sum over heads; or, if
-  /// there are fewer than two donors, to the number of pieces that have no variance.
-  void add_variances(DocumentStatistics& statistics) const;
-
- private:
-  arma::mat losses_;  // head x donor, nats summed over the piece
-};
+/// Adds the variances of the means over donors, of each head and of the sum over heads; or, if
+/// there are fewer than two donors, to the number of pieces that have no variance.
+/// @param losses  of a piece with each head's z resampled: head x donor, nats summed over the
+/// piece.
+void add_donor_variances(const arma::mat& losses, DocumentStatistics& statistics);
 
 }  // namespace headscope

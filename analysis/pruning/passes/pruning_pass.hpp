@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <set>
 #include <vector>
 
@@ -32,14 +31,13 @@ struct PruningInput {
 };
 
 /// The first pass: sums z of the sample over the positions after 0, for its mean.
-std::unique_ptr<CorpusPass> averaging_pass(const PruningInput& input);
+CorpusPass averaging_pass(const PruningInput& input);
 
 /// The second pass: takes the gradient of the sample and, on a part of it, ablates every head and
 /// takes the direct effects.
 /// @param earlier  the sums of the first pass.
-std::unique_ptr<CorpusPass> ablating_pass(const PruningInput& input,
-                                          const LogitAttribution& attribution,
-                                          const Statistics& earlier);
+CorpusPass ablating_pass(const PruningInput& input, const LogitAttribution& attribution,
+                         const Statistics& earlier);
 
 /// The distinct masks of all orders and steps of the pruning curves.
 struct CurveMasks {
@@ -55,6 +53,6 @@ CurveMasks curve_masks(const Statistics& earlier, const ModelConfig& config, std
 
 /// The third pass: takes the loss of all documents and prunes the ablated ones in the orders found
 /// by the second. @param curves  outlive it.
-std::unique_ptr<CorpusPass> curve_pass(const PruningInput& input, const CurveMasks& curves);
+CorpusPass curve_pass(const PruningInput& input, const CurveMasks& curves);
 
 }  // namespace headscope

@@ -8,23 +8,19 @@
 namespace headscope {
 namespace {
 
-/// Per task, d_z x layer; zero without tokens. @param earlier  the sums of z_averaging_pass.
-std::vector<Matrix> mean_z_of(const TasksInput& input, const Statistics& earlier) {
-  const Index d_z = input.model.config.d_z(), n_layer = input.model.config.n_layer;
-  std::vector<Matrix> means(input.tasks.size(), Matrix(d_z, n_layer, arma::fill::zeros));
+/// Per task and layer, d_z; none of a task without tokens.
+/// @param earlier  the sums of z_averaging_pass.
+std::vector<std::vector<Vector>> mean_z_of(const TasksInput& input, const Statistics& earlier) {
+  std::vector<std::vector<Vector>> means(input.tasks.size());
   for (std::size_t task = 0; task < means.size(); ++task) {
     const TaskSums names(task);
     if (!earlier.has(names.z)) continue;
-    const Array sum = earlier.total(names.z);
-    const double count = earlier.total(names.n_token)(0);
-    for (Index l = 0; l < n_layer; ++l) {
-      means[task].col(l) = means_of(std::span(sum.values).subspan(l * d_z, d_z), count);
-    }
+    means[task] = means_by_layer(earlier.total(names.z), earlier.total(names.n_token)(0));
   }
   return means;
 }
 
-class HeadEffectsPass : public TaskPass {
+class HeadEffectsPass {
  public:
   HeadEffectsPass(const TasksInput& input, const Statistics& earlier)
       : input_(input),
@@ -33,7 +29,7 @@ class HeadEffectsPass : public TaskPass {
         ablation_(input.model, input.compute, input.settings.ablation(0)),
         gradient_(input.model, input.compute),
         attribution_(input.model) {}
-  std::uint64_t run_batch(std::uint64_t number, DocumentStatistics& statistics) override {
+  std::uint64_t run_batch(std::uint64_t number, DocumentStatistics& statistics) {
     const PairBatch& batch = input_.batches[number];
     const Task& task = input_.tasks[batch.task];
     const SequenceBatch sequences = sequences_of(task, batch, false);
@@ -60,7 +56,7 @@ class HeadEffectsPass : public TaskPass {
     for (const bool to_mean : {false, true}) {
       for (Index l = 0; l < config().n_layer; ++l) {
         // One column stands for all tokens.
-        const blas::ConstView mean(mean_z_[batch.task].colptr(l), config().d_z(),
+        const blas::ConstView mean(mean_z_[batch.task][l].memptr(), config().d_z(),
                                    sequences.n_column(), 0);
         for (Index h = 0; h < config().n_head; ++h) {
           variants.push_back({l, {h}, to_mean ? mean : blas::ConstView()});
@@ -145,7 +141,7 @@ class HeadEffectsPass : public TaskPass {
   Shape heads_by_block() const { return {n_document_block, config().n_layer, config().n_head}; }
 
   const TasksInput input_;
-  const std::vector<Matrix> mean_z_;
+  const std::vector<std::vector<Vector>> mean_z_;
   Forward forward_;
   HeadAblation ablation_;  // keeps the batch's activations
   HeadGradient gradient_;
@@ -155,7 +151,7 @@ class HeadEffectsPass : public TaskPass {
 }  // namespace
 
 TasksPass head_effects_pass() {
-  return {"ablating heads on tasks", make_pass<HeadEffectsPass, TasksInput>,
+  return {"ablating heads on tasks", make_pass<HeadEffectsPass, TasksInput, Statistics>,
           // Every ablation of each head runs from the head's layer on; then the gradient.
           [](const TasksInput& input, std::uint64_t batch) {
             const ModelConfig& config = input.model.config;

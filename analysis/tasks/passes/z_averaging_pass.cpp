@@ -5,11 +5,11 @@
 namespace headscope {
 namespace {
 
-class ZAveragingPass : public TaskPass {
+class ZAveragingPass {
  public:
-  explicit ZAveragingPass(const TasksInput& input)
+  ZAveragingPass(const TasksInput& input, const Statistics& /*earlier*/)
       : input_(input), forward_(input.model, input.compute) {}
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
     const PairBatch& pairs = input_.batches[batch];
     const Task& task = input_.tasks[pairs.task];
     const SequenceBatch sequences = sequences_of(task, pairs, true);
@@ -38,7 +38,7 @@ class ZAveragingPass : public TaskPass {
 }  // namespace
 
 TasksPass z_averaging_pass() {
-  return {"averaging heads on tasks", make_pass<ZAveragingPass, TasksInput>,
+  return {"averaging heads on tasks", make_pass<ZAveragingPass, TasksInput, Statistics>,
           [](const TasksInput& input, std::uint64_t batch) { return input.n_token(batch); }};
 }
 
