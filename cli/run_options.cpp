@@ -92,9 +92,9 @@ RunOptions::RunOptions() {
                run});
   paths.several = paths.in_usage = true;
   add_tokenizer(table, reading.tokenizer);
-  add_encoding(table, encoding);
+  add_encoding(table, documents.encoding);
   add_first_token(table, FirstTokenOf::corpus, reading.bos, reading.prepend_bos);
-  table(literal_special_tokens,
+  table(documents.literal_special_tokens,
         {"literal-special-tokens", "",
          "read <|endoftext|> in plain text as letters, not as the end of a document. Use it for "
          "texts about tokenizers"});
@@ -103,13 +103,14 @@ RunOptions::RunOptions() {
          "largest number of tokens per forward pass; longer documents are cut at sentence ends. "
          "Lower it when attention takes too much time or memory: both grow with the square of N",
          "the smaller of the model's context and " + grouped(default_context)});
-  table(document_sentences,
+  table(documents.document_sentences,
         {"document-sentences", "K",
          "sentences per document in CoNLL-U files without `# newdoc`. Set it for such files: "
          "intervals resample documents",
          "all sentences are one document"});
-  table(max_documents, {"max-documents", "N",
-                        "number of documents of the corpus to use; few for a quick look", "all"});
+  table(documents.max_documents,
+        {"max-documents", "N", "number of documents of the corpus to use; few for a quick look",
+         "all"});
   table.heading("Tasks");
   Option& task_files = table(
       tasks,

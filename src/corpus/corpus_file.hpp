@@ -60,16 +60,10 @@ class CorpusFile {
   std::vector<std::size_t> content_hashes_;
 };
 
-/// What opening a file needs to know.
-struct CorpusContext {
+/// What opening a file needs to know: max_tokens is without the first token, max_documents of this
+/// file; both are at least 1.
+struct CorpusContext : CorpusOptions {
   const Tokenizer* tokenizer = nullptr;
-  bool prepend_bos = true;
-  Index max_tokens = 0;                  ///< without the first token, at least 1
-  std::uint64_t max_documents = 0;       ///< stop after this many; at least 1
-  std::string encoding = "utf-8";        ///< of text, as iconv names it
-  std::uint64_t document_sentences = 0;  ///< as in CorpusOptions
-  bool literal_special_tokens = false;   ///< as in CorpusOptions
-  Index d_vocab = 0;                     ///< as in CorpusOptions
 };
 
 std::unique_ptr<CorpusFile> open_plain_text(const std::string& path, const CorpusContext& context);
