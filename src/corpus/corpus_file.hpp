@@ -24,14 +24,11 @@ class CorpusFile {
     return document_ends_[document] - first_piece(document);
   }
   /// Sentences of a CoNLL-U file that is one document for want of `# newdoc`; else 0.
-  virtual std::uint64_t n_undivided() const { return 0; }
+  std::uint64_t n_undivided() const { return n_undivided_; }
   /// Times that `<|endoftext|>` ends a document of a plain text.
-  virtual std::uint64_t n_separator() const { return 0; }
+  std::uint64_t n_separator() const { return n_separator_; }
   /// Labels of dependency arcs, without subtype.
-  virtual const std::set<std::string>& relations() const {
-    static const std::set<std::string> none;
-    return none;
-  }
+  const std::set<std::string>& relations() const { return relations_; }
   std::uint64_t n_piece() const { return document_ends_.empty() ? 0 : document_ends_.back(); }
   /// A number per document, equal for copies.
   const std::vector<std::size_t>& content_hashes() const { return content_hashes_; }
@@ -47,6 +44,9 @@ class CorpusFile {
     document_ends_.push_back(CorpusFile::n_piece() + n_piece);
     content_hashes_.push_back(std::hash<std::string_view>()(content));
   }
+
+  std::uint64_t n_undivided_ = 0, n_separator_ = 0;
+  std::set<std::string> relations_;
 
  private:
   /// @param index  of the piece in the file.
