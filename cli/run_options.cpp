@@ -225,20 +225,18 @@ std::string RunOptions::for_merging() const {
 }
 
 void RunOptions::check() const {
-  const auto given = [&](const char* name) {
-    return std::ranges::any_of(
-        table.options(), [&](const Option& option) { return option.name == name && option.given; });
+  const auto option = [&](const char* name) -> const Option& {
+    return *std::ranges::find(table.options(), name, &Option::name);
   };
   check_first_token(reading);
   for (const auto& [first, second] :
        {std::pair{"control-documents", "control"}, std::pair{"wait", "shard"}}) {
-    if (!given(first) || given(second)) continue;
+    if (!option(first).given || option(second).given) continue;
     throw UsageError(std::string("--") + first + ": expected together with --" + second +
                      ", got no --" + second);
   }
   const auto number = [&](const char* name) {
-    const auto option = std::ranges::find(table.options(), name, &Option::name);
-    return parse_whole_number(option->words.front()).value_or(0);
+    return parse_whole_number(option(name).words.front()).value_or(0);
   };
   const std::uint64_t used = number("prune-documents"), ablated = number("ablate-documents");
   if (used > 0 && ablated > used) {
