@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <sstream>
 #include <utility>
 
+#include "base/fields.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "headscope/error.hpp"
@@ -173,10 +173,7 @@ std::size_t Dimension::index_of(const std::string& label) const {
   return *place;
 }
 
-DimensionNames::DimensionNames(const char* words) {
-  std::istringstream stream(words);
-  for (std::string word; stream >> word;) push_back(word);
-}
+DimensionNames::DimensionNames(const char* words) : vector(fields::split_words(words)) {}
 
 Declaration Declaration::count(std::string name, DimensionNames dimensions, std::string long_name,
                                std::string references) {
