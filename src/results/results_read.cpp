@@ -133,9 +133,8 @@ std::optional<Variable::Interval> read_interval(const hdf5::InputFile& file,
   const auto replicates = [&](const char* name) {
     return datasets.contains(layout::bound_name(dataset, name)) ? bound(name) : Array();
   };
-  return Variable::Interval{bound(layout::low), bound(layout::high),
-                            text_attribute(file, dataset, layout::resampling),
-                            replicates(layout::resamples), replicates(layout::influences)};
+  return Variable::Interval{bound(layout::low), bound(layout::high), replicates(layout::resamples),
+                            replicates(layout::influences)};
 }
 
 // The objects in a file, each under one name. Names listed in attributes must be among these, so
@@ -166,6 +165,7 @@ ResultsGroup read_group(const hdf5::InputFile& file, const Contents& contents,
     const std::string dataset = name + "/" + variable;
     Variable read = read_variable(file, find_dataset(file, datasets, dataset));
     read.interval = read_interval(file, datasets, dataset);
+    if (read.interval) read.resampling = text_attribute(file, dataset, layout::resampling);
     try {
       group.add(std::move(read));
     } catch (const ShapeError& error) {
