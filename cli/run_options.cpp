@@ -92,9 +92,9 @@ RunOptions::RunOptions() {
                run});
   paths.several = paths.in_usage = true;
   add_tokenizer(table, reading.tokenizer);
-  add_encoding(table, encoding);
+  add_encoding(table, documents.encoding);
   add_first_token(table, FirstTokenOf::corpus, reading.bos, reading.prepend_bos);
-  table(literal_special_tokens,
+  table(documents.literal_special_tokens,
         {"literal-special-tokens", "",
          "read <|endoftext|> in plain text as letters, not as the end of a document. Use it for "
          "texts about tokenizers"});
@@ -103,13 +103,14 @@ RunOptions::RunOptions() {
          "largest number of tokens per forward pass; longer documents are cut at sentence ends. "
          "Lower it when attention takes too much time or memory: both grow with the square of N",
          "the smaller of the model's context and " + grouped(default_context)});
-  table(document_sentences,
+  table(documents.document_sentences,
         {"document-sentences", "K",
          "sentences per document in CoNLL-U files without `# newdoc`. Set it for such files: "
          "intervals resample documents",
          "all sentences are one document"});
-  table(max_documents, {"max-documents", "N",
-                        "number of documents of the corpus to use; few for a quick look", "all"});
+  table(documents.max_documents,
+        {"max-documents", "N", "number of documents of the corpus to use; few for a quick look",
+         "all"});
   table.heading("Tasks");
   Option& task_files = table(
       tasks,
@@ -224,20 +225,18 @@ std::string RunOptions::for_merging() const {
 }
 
 void RunOptions::check() const {
-  const auto given = [&](const char* name) {
-    return std::ranges::any_of(
-        table.options(), [&](const Option& option) { return option.name == name && option.given; });
+  const auto option = [&](const char* name) -> const Option& {
+    return *std::ranges::find(table.options(), name, &Option::name);
   };
   check_first_token(reading);
   for (const auto& [first, second] :
        {std::pair{"control-documents", "control"}, std::pair{"wait", "shard"}}) {
-    if (!given(first) || given(second)) continue;
+    if (!option(first).given || option(second).given) continue;
     throw UsageError(std::string("--") + first + ": expected together with --" + second +
                      ", got no --" + second);
   }
   const auto number = [&](const char* name) {
-    const auto option = std::ranges::find(table.options(), name, &Option::name);
-    return parse_whole_number(option->words.front()).value_or(0);
+    return parse_whole_number(option(name).words.front()).value_or(0);
   };
   const std::uint64_t used = number("prune-documents"), ablated = number("ablate-documents");
   if (used > 0 && ablated > used) {

@@ -26,12 +26,9 @@ struct RunOptions {
   std::vector<std::string> tasks;  ///< empty: the default ones with the default model, else none
   std::uint64_t max_pairs = 0;     ///< of each task; 0: all
   TextOptions reading;
-  std::string encoding = "utf-8";        ///< of the corpus's text
-  bool literal_special_tokens = false;   ///< `<|endoftext|>` in plain text is text
-  std::uint64_t context = 0;             ///< most tokens of a piece; 0: default_context
-  std::uint64_t max_documents = 0;       ///< 0: all
-  std::uint64_t document_sentences = 0;  ///< of CoNLL-U without `# newdoc`; 0: one document
-  std::vector<std::string> analyses;     ///< empty: all that the model and corpus allow
+  std::uint64_t context = 0;          ///< most tokens of a piece; 0: default_context
+  CorpusOptions documents;            ///< without what `reading`, `context` and the model say
+  std::vector<std::string> analyses;  ///< empty: all that the model and corpus allow
   std::string control = "none";
   std::uint64_t control_documents = 32;  ///< for each control model; 0: all
   AnalysisSettings settings;

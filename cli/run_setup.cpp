@@ -221,14 +221,11 @@ RunSetup::RunSetup(RunOptions& options)
   }
   if (needs_corpus || needs_tasks) tokenizer_ = open_tokenizer(options_.reading, model_);
   if (needs_corpus) {
-    corpus_.emplace(corpus_paths_, tokenizer_ ? &*tokenizer_ : nullptr,
-                    CorpusOptions{.prepend_bos = options_.reading.prepend_bos,
-                                  .max_tokens = context_,
-                                  .max_documents = options_.max_documents,
-                                  .encoding = options_.encoding,
-                                  .document_sentences = options_.document_sentences,
-                                  .literal_special_tokens = options_.literal_special_tokens,
-                                  .d_vocab = model_.config.d_vocab});
+    CorpusOptions documents = options_.documents;
+    documents.prepend_bos = options_.reading.prepend_bos;
+    documents.max_tokens = context_;
+    documents.d_vocab = model_.config.d_vocab;
+    corpus_.emplace(corpus_paths_, tokenizer_ ? &*tokenizer_ : nullptr, documents);
   }
   if (needs_tasks) {
     if (!tokenizer_) {

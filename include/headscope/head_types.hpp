@@ -12,6 +12,7 @@ namespace headscope {
 struct HeadShape {
   std::size_t n_layer = 0, n_head = 0;
 
+  bool operator==(const HeadShape&) const = default;
   std::size_t n_head_total() const { return n_layer * n_head; }
   std::string text(std::size_t head_index) const;  ///< `L5H1`
 };
@@ -34,8 +35,6 @@ struct HeadTypes {
   std::vector<std::optional<std::size_t>> primary;  ///< by head
 };
 /// From the first group that has both variables; nothing if none does.
-std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape);
-/// The same with the shape that head_shape finds.
 std::optional<HeadTypes> head_types(const Results& results);
 
 }  // namespace headscope

@@ -12,39 +12,6 @@
 
 namespace headscope {
 
-/// One dataset of a results group.
-struct Variable {
-  enum class Type { real, integer, flag, text };
-
-  /// Bounds of the 95 % interval of each value, shaped like the values; NaN where a value has none.
-  struct Interval {
-    Array low, high;
-    std::string resampling;  ///< in words: `documents resampled`
-    /// Estimate::resamples, resample x the values' shape, and Estimate::influences, part x the
-    /// values' shape, n_document_block parts. NaN where a value has none; may be empty.
-    Array resamples = {}, influences = {};
-  };
-
-  std::string name;
-  std::vector<std::string>
-      dimensions;  ///< one per axis, outermost first; each must be a dimension of the group
-  Type type = Type::real;
-  Array values;                      ///< real, integer and flag; NaN where a real has no value
-  std::optional<Interval> interval;  ///< of a real
-  std::vector<std::string> text;     ///< for Type::text, row-major
-  std::string long_name;             ///< what it is, in words: the definition
-  std::string units;                 ///< probability, nats, cosine, count, 1 for a pure ratio
-  std::string references;            ///< source
-  /// For Type::flag: the meaning of 0, 1, ...; blanks become underscores, because CF files separate
-  /// meanings by blanks.
-  std::vector<std::string> flag_meanings;
-
-  /// Value `i`, row-major, with its interval if it has one.
-  Estimate estimate(std::size_t i) const;
-  /// The same with its resamples and influences, where they are kept.
-  Estimate kept_estimate(std::size_t i) const;
-};
-
 /// Before the names of groups of an untrained model: `control/correlation`.
 inline constexpr const char* control_prefix = "control/";
 
@@ -53,22 +20,30 @@ inline constexpr const char* headscope_definition = "Headscope";
 
 /// Names of dimensions, outermost first: `"layer head"`, or `{"layer", "head"}`.
 struct DimensionNames : std::vector<std::string> {
+  DimensionNames() = default;
   DimensionNames(std::initializer_list<std::string> names) : vector(names) {}
   DimensionNames(std::vector<std::string> names) : vector(std::move(names)) {}
   DimensionNames(const char* words);  ///< separated by blanks
 };
 
+struct Variable;
+
 /// A variable without its numbers.
 struct Declaration {
+  enum class Type { real, integer, flag, text };
+
   std::string name;
-  DimensionNames dimensions;
-  std::string units;
-  /// The definition. `{word}` here, in `name`, `references` or `resampling` stands for what `with`
-  /// gives.
+  DimensionNames dimensions;  ///< one per axis; each must be a dimension of the group
+  std::string units;          ///< probability, nats, cosine, count, 1 for a pure ratio
+  /// What it is, in words: the definition. `{word}` here, in `name`, `references` or `resampling`
+  /// stands for what `with` gives.
   std::string long_name;
-  std::string references = headscope_definition;
-  std::string resampling = {};  ///< what intervals resample, in words; empty: there are none
-  Variable::Type type = Variable::Type::real;
+  std::string references = headscope_definition;  ///< source
+  /// What intervals resample, in words: `documents resampled`; empty: there are none.
+  std::string resampling = {};
+  Type type = Type::real;
+  /// For Type::flag: the meaning of 0, 1, ...; blanks become underscores, because CF files separate
+  /// meanings by blanks.
   std::vector<std::string> flag_meanings = {};
 
   /// Whole numbers in units `count`.
@@ -89,6 +64,26 @@ struct Declaration {
   Variable of(Array values) const;
   Variable of(const Shape& shape, const std::vector<Estimate>& estimates) const;
   Variable of(std::vector<std::string> text) const;
+};
+
+/// One dataset of a results group.
+struct Variable : Declaration {
+  /// Bounds of the 95 % interval of each value, shaped like the values; NaN where a value has none.
+  struct Interval {
+    Array low, high;
+    /// Estimate::resamples, resample x the values' shape, and Estimate::influences, part x the
+    /// values' shape, n_document_block parts. NaN where a value has none; may be empty.
+    Array resamples = {}, influences = {};
+  };
+
+  Array values = {};                      ///< real, integer and flag; NaN where a real has no value
+  std::optional<Interval> interval = {};  ///< of a real
+  std::vector<std::string> text = {};     ///< for Type::text, row-major
+
+  /// Value `i`, row-major, with its interval if it has one.
+  Estimate estimate(std::size_t i) const;
+  /// The same with its resamples and influences, where they are kept.
+  Estimate kept_estimate(std::size_t i) const;
 };
 
 /// The variables of an analysis, declared once. Code that computes a variable refers to it by name.

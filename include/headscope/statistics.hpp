@@ -63,7 +63,6 @@ class Statistics {
 
   void check_open(const std::string& name) const;
   Sum& open_sum(const std::string& name, const Shape& shape, std::size_t n_word);
-  Array& open_row(const std::string& name, std::uint64_t document, const Shape& shape);
 
   template <typename Value>
   using ByDocument = std::map<std::string, std::map<std::uint64_t, Value>>;

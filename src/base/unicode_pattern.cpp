@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/utf8.hpp"
+
 namespace headscope {
 
 UnicodePattern::UnicodePattern(std::string_view pattern) : code_(nullptr, pcre2_code_free) {
@@ -40,6 +42,19 @@ std::optional<std::pair<std::size_t, std::size_t>> UnicodePattern::Search::next(
   }
   const PCRE2_SIZE* const span = pcre2_get_ovector_pointer(match_data_.get());
   return std::pair<std::size_t, std::size_t>(span[0], span[1]);
+}
+
+bool ends_in_white_space(std::string_view text) {
+  if (text.empty()) return false;
+  if (const char last = text.back(); !utf8::is_continuation(last)) {
+    return last == ' ' || (last >= '\t' && last <= '\r');
+  }
+  static const UnicodePattern pattern(R"(\p{White_Space})");
+  std::size_t begin = text.size();
+  while (begin > 0 && utf8::is_continuation(text[--begin])) {
+  }
+  const std::string last = with_placeholders(text.substr(begin));
+  return UnicodePattern::Search(pattern, last).next(0).has_value();
 }
 
 }  // namespace headscope

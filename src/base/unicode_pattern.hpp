@@ -38,4 +38,7 @@ class UnicodePattern {
   std::unique_ptr<pcre2_real_code_8, void (*)(pcre2_real_code_8*)> code_;
 };
 
+/// Whether the last character of a text is white space; false for an empty text.
+bool ends_in_white_space(std::string_view text);
+
 }  // namespace headscope

@@ -125,10 +125,7 @@ bool have_one_shape(const std::vector<ComparedRun>& runs, std::vector<std::strin
   bool same = first.has_value();
   for (const ComparedRun& run : runs) {
     const std::optional<HeadShape> shape = head_shape(run.results);
-    const bool is_same =
-        shape.has_value() == first.has_value() &&
-        (!shape || (shape->n_layer == first->n_layer && shape->n_head == first->n_head));
-    if (is_same) continue;
+    if (shape == first) continue;
     same = false;
     notes.push_back(run.label + " has " + shape_words(shape) + ", " + runs.front().label + " " +
                     shape_words(first) + "; heads are not compared one by one");

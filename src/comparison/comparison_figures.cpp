@@ -71,7 +71,7 @@ Places places_of(const ResultsGroup& group) {
 std::string interval_text(const Variable& variable) {
   for (std::size_t i = 0; i < variable.values.size(); ++i) {
     if (!variable.estimate(i).has_interval()) continue;
-    return ", with 95 % intervals (" + variable.interval->resampling + ")";
+    return ", with 95 % intervals (" + variable.resampling + ")";
   }
   return "";
 }

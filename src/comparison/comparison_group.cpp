@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
+#include "base/fields.hpp"
 #include "base/label_text.hpp"
+#include "base/text.hpp"
 #include "headscope/error.hpp"
 #include "results/slices.hpp"
 
@@ -24,12 +25,11 @@ std::string in_words(std::string name, const std::string& label) {
                                                         {"js", "Jensen-Shannon"},
                                                         {"cka", "CKA"},
                                                         {"rank90", "rank for 90 %"}};
-  std::istringstream parts(spaced(std::move(name)));
-  std::string text;
-  for (std::string part; parts >> part;) {
-    const auto found = words.find(part);
-    text += (text.empty() ? "" : " ") + (found == words.end() ? part : found->second);
-  }
+  const std::string text =
+      joined(fields::split_words(spaced(std::move(name))), " ", [](const std::string& part) {
+        const auto found = words.find(part);
+        return found == words.end() ? part : found->second;
+      });
   return label.empty() ? text : text + ", " + spaced(label);
 }
 

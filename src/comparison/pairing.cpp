@@ -24,10 +24,10 @@ std::optional<std::set<std::string>> obstacles_to_pairing(const ComparedRun& fir
                                                           const RunVariable& of_first,
                                                           const ComparedRun& later,
                                                           const RunVariable& of_later) {
-  const auto &interval = of_first.variable->interval, &other = of_later.variable->interval;
-  if (!interval || !other) return std::nullopt;
-  const bool by_documents = interval->resampling.starts_with("documents");
-  if (!by_documents && !interval->resampling.starts_with("pairs")) return std::nullopt;
+  const Variable &variable = *of_first.variable, &other = *of_later.variable;
+  if (!variable.interval || !other.interval) return std::nullopt;
+  const bool by_documents = variable.resampling.starts_with("documents");
+  if (!by_documents && !variable.resampling.starts_with("pairs")) return std::nullopt;
   const auto differs = [&](const std::string& name) {
     const auto &a = first.results.attributes, &b = later.results.attributes;
     const auto of_a = a.find(name), of_b = b.find(name);
@@ -40,7 +40,7 @@ std::optional<std::set<std::string>> obstacles_to_pairing(const ComparedRun& fir
     obstacles.insert("other number of documents");
   } else if (!by_documents && differs("tasks_sha256")) {
     obstacles.insert("other tasks");
-  } else if (interval->resampling != other->resampling ||
+  } else if (variable.resampling != other.resampling ||
              !has_equal_samples(*of_first.group, *of_later.group)) {
     obstacles.insert(by_documents ? "other documents used" : "other pairs used");
   }

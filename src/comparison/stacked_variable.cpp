@@ -142,7 +142,8 @@ std::optional<StackedVariable> stacked(const std::string& name,
     return run.variable != nullptr && run.variable->interval.has_value();
   });
   if (with_interval != by_run.end()) {
-    result.interval = {result.values, result.values, with_interval->variable->interval->resampling};
+    result.interval = {result.values, result.values};
+    result.resampling = with_interval->variable->resampling;
   }
   std::vector<Estimate> estimates(result.values.size());
   const std::size_t n_value = result.values.size() / by_run.size();
@@ -190,7 +191,7 @@ Variable differences(const StackedVariable& all, const std::vector<bool>& paired
                   .dimensions = variable.dimensions,
                   .units = variable.units,
                   .long_name = "Difference from the first run of: " + variable.long_name,
-                  .resampling = any ? "in pairs; " + variable.interval->resampling : ""}
+                  .resampling = any ? "in pairs; " + variable.resampling : ""}
           .of(variable.values.shape, estimates);
   if (!any) result.interval.reset();
   return result;

@@ -157,6 +157,8 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
   if (options.prepend_bos && tokenizer != nullptr) tokenizer->first_token();
   const std::uint64_t limit =
       options.max_documents > 0 ? options.max_documents : std::numeric_limits<std::uint64_t>::max();
+  CorpusContext context{options, tokenizer};
+  context.max_tokens -= n_bos;
   Sha256 hash, layout_hash;
   std::set<fs::path> read;
   std::unordered_set<std::size_t> contents;
@@ -165,15 +167,12 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
       if (!read.insert(fs::canonical(file)).second) {
         throw DataError(file, "", "expected once in a corpus, got twice");
       }
-      const std::uint64_t room = limit - n_document_;
+      context.max_documents = limit - n_document_;
       auto opened = FileVersion(file).during([&]() -> std::unique_ptr<CorpusFile> {
         hash.add_file(file);
-        if (room == 0) return nullptr;
-        return open_file(file, {tokenizer, options.prepend_bos, options.max_tokens - n_bos, room,
-                                options.encoding, options.document_sentences,
-                                options.literal_special_tokens, options.d_vocab});
+        return context.max_documents > 0 ? open_file(file, context) : nullptr;
       });
-      if (room == 0) continue;
+      if (!opened) continue;
       files_.push_back(std::move(opened));
       const CorpusFile& found = *files_.back();
       if (found.n_document() == 0) {
@@ -237,7 +236,7 @@ bool Corpus::begins_predictions(const Piece& piece) const {
 
 Piece text_piece(const Tokenizer& tokenizer, const std::string& text, bool prepend_bos) {
   Piece piece;
-  tokenize({.tokenizer = &tokenizer, .prepend_bos = prepend_bos}, text, piece);
+  tokenize({{.prepend_bos = prepend_bos}, &tokenizer}, text, piece);
   return piece;
 }
 

@@ -146,11 +146,13 @@ class ConlluFile : public CorpusFile {
     conllu::Reader reader(*file, path);
     EntityFields fields;
     std::optional<OpeningDocument> document;
+    std::uint64_t n_sentence = 0;
+    bool is_divided = false;  // a sentence has `# newdoc`
     while (auto sentence = reader.next()) {
       if (sentence->entities) fields = EntityFields::parse(*sentence->entities);
-      is_divided_ |= sentence->starts_document;
-      const bool is_full = !is_divided_ && context.document_sentences > 0 &&
-                           n_sentence_ % context.document_sentences == 0;
+      is_divided |= sentence->starts_document;
+      const bool is_full = !is_divided && context.document_sentences > 0 &&
+                           n_sentence % context.document_sentences == 0;
       if ((sentence->starts_document || is_full) && document) {
         add(*document);
         document.reset();
@@ -165,16 +167,13 @@ class ConlluFile : public CorpusFile {
       for (const Word& word : sentence->words) {
         if (word.head && !word.relation.empty()) relations_.insert(word.relation);
       }
-      ++n_sentence_;
+      ++n_sentence;
     }
     if (document) add(*document);
+    if (!is_divided && context.document_sentences == 0) n_undivided_ = n_sentence;
   }
 
   std::string kind() const override { return "CoNLL-U"; }
-  std::uint64_t n_undivided() const override {
-    return is_divided_ || context_.document_sentences > 0 ? 0 : n_sentence_;
-  }
-  const std::set<std::string>& relations() const override { return relations_; }
 
  private:
   Piece read_piece(std::uint64_t index) const override {
@@ -198,9 +197,6 @@ class ConlluFile : public CorpusFile {
   CorpusContext context_;
   std::vector<ConlluPiece> pieces_;
   std::vector<DocumentTraits> traits_;
-  std::uint64_t n_sentence_ = 0;
-  bool is_divided_ = false;  // a sentence has `# newdoc`
-  std::set<std::string> relations_;
 };
 
 /// Words of the surfaces in `range`, [first, end) in the sentence.

@@ -24,14 +24,11 @@ class CorpusFile {
     return document_ends_[document] - first_piece(document);
   }
   /// Sentences of a CoNLL-U file that is one document for want of `# newdoc`; else 0.
-  virtual std::uint64_t n_undivided() const { return 0; }
+  std::uint64_t n_undivided() const { return n_undivided_; }
   /// Times that `<|endoftext|>` ends a document of a plain text.
-  virtual std::uint64_t n_separator() const { return 0; }
+  std::uint64_t n_separator() const { return n_separator_; }
   /// Labels of dependency arcs, without subtype.
-  virtual const std::set<std::string>& relations() const {
-    static const std::set<std::string> none;
-    return none;
-  }
+  const std::set<std::string>& relations() const { return relations_; }
   std::uint64_t n_piece() const { return document_ends_.empty() ? 0 : document_ends_.back(); }
   /// A number per document, equal for copies.
   const std::vector<std::size_t>& content_hashes() const { return content_hashes_; }
@@ -48,6 +45,9 @@ class CorpusFile {
     content_hashes_.push_back(std::hash<std::string_view>()(content));
   }
 
+  std::uint64_t n_undivided_ = 0, n_separator_ = 0;
+  std::set<std::string> relations_;
+
  private:
   /// @param index  of the piece in the file.
   virtual Piece read_piece(std::uint64_t index) const = 0;
@@ -60,16 +60,10 @@ class CorpusFile {
   std::vector<std::size_t> content_hashes_;
 };
 
-/// What opening a file needs to know.
-struct CorpusContext {
+/// What opening a file needs to know: max_tokens is without the first token, max_documents of this
+/// file; both are at least 1.
+struct CorpusContext : CorpusOptions {
   const Tokenizer* tokenizer = nullptr;
-  bool prepend_bos = true;
-  Index max_tokens = 0;                  ///< without the first token, at least 1
-  std::uint64_t max_documents = 0;       ///< stop after this many; at least 1
-  std::string encoding = "utf-8";        ///< of text, as iconv names it
-  std::uint64_t document_sentences = 0;  ///< as in CorpusOptions
-  bool literal_special_tokens = false;   ///< as in CorpusOptions
-  Index d_vocab = 0;                     ///< as in CorpusOptions
 };
 
 std::unique_ptr<CorpusFile> open_plain_text(const std::string& path, const CorpusContext& context);

@@ -43,7 +43,6 @@ class PlainText : public CorpusFile {
   }
 
   std::string kind() const override { return "plain text"; }
-  std::uint64_t n_separator() const override { return n_separator_; }
 
  private:
   Piece read_piece(std::uint64_t index) const override {
@@ -114,7 +113,6 @@ class PlainText : public CorpusFile {
   TextFile text_;
   CorpusContext context_;
   std::vector<TextPiece> pieces_;
-  std::uint64_t n_separator_ = 0;
   // The document that is being read, and where it begins.
   std::string document_;
   std::uint64_t document_begin_ = 0;

@@ -4,7 +4,6 @@
 
 #include "base/unicode_pattern.hpp"
 #include "base/utf8.hpp"
-#include "corpus/white_space.hpp"
 
 namespace headscope {
 namespace {

@@ -6,7 +6,6 @@
 #include "corpus/byte_alphabet.hpp"
 #include "corpus/gpt2_split.hpp"
 #include "corpus/tokenizer_data.hpp"
-#include "corpus/white_space.hpp"
 
 namespace headscope {
 namespace {

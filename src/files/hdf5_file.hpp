@@ -86,10 +86,11 @@ class InputFile {
   std::unique_ptr<Data> data_;
 };
 
-using Numbers = std::variant<std::span<const float>, std::span<const double>,
-                             std::span<const std::int64_t>, std::span<const std::uint8_t>>;
+using Values =
+    std::variant<std::span<const float>, std::span<const double>, std::span<const std::int64_t>,
+                 std::span<const std::uint8_t>, std::span<const std::string>>;
 
-/// How a dataset is stored. Data of one element or more are chunked and carry a Fletcher32
+/// How numbers are stored. Data of one element or more are chunked and carry a Fletcher32
 /// checksum.
 struct Storage {
   int gzip_level = 4;  ///< 0 to 9; 0 leaves them uncompressed
@@ -105,12 +106,11 @@ class OutputFile {
   /// Creates the group and its parents; an existing group is left unchanged.
   void create_group(const std::string& group);
 
-  /// Writes a dataset, row-major, making the groups above it. An empty shape is a scalar.
+  /// Writes a dataset, row-major, making the groups above it. An empty shape is a scalar. Text is
+  /// variable-length UTF-8.
   /// @throws DataError if the name is taken; ShapeError if the count does not fit the shape.
-  void write(const std::string& dataset, const Shape& shape, Numbers values,
+  void write(const std::string& dataset, const Shape& shape, Values values,
              const Storage& storage = {});
-  /// Variable-length UTF-8.
-  void write(const std::string& dataset, const Shape& shape, std::span<const std::string> values);
 
   /// Sets an attribute of a dataset or group. Text is variable-length UTF-8.
   void set_attribute(const std::string& object, const std::string& name, const Attribute& value);

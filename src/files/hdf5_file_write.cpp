@@ -63,15 +63,16 @@ Handle group_creation_list(hid_t list_class, const Place& place) {
   return list;
 }
 
-Handle dataset_creation_list(const Shape& shape, std::size_t element_size, const Storage& storage,
+// @param number_size  in bytes; 0 for texts.
+Handle dataset_creation_list(const Shape& shape, std::size_t number_size, const Storage& storage,
                              const Place& place) {
   Handle list = creation_list(H5P_DATASET_CREATE, place);
   place.check(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
               unwritten);
   // A scalar is stored in the dataset's header, which HDF5 itself checks.
   if (shape.empty()) place.check(H5Pset_layout(list, H5D_COMPACT), unwritten);
-  if (shape.empty() || headscope::element_count(shape) == 0 || element_size == 0) return list;
-  const std::vector<hsize_t> chunk = chunk_shape(shape, element_size);
+  if (shape.empty() || headscope::element_count(shape) == 0 || number_size == 0) return list;
+  const std::vector<hsize_t> chunk = chunk_shape(shape, number_size);
   place.check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), unwritten);
   if (storage.gzip_level > 0) {
     place.check(H5Pset_shuffle(list), unwritten);
@@ -81,10 +82,16 @@ Handle dataset_creation_list(const Shape& shape, std::size_t element_size, const
   return list;
 }
 
-std::vector<const char*> pointers_to(std::span<const std::string> texts) {
-  std::vector<const char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(text.c_str());
-  return pointers;
+// Calls `write(type, data)` with values as HDF5 takes them: of texts, pointers.
+template <typename Value, typename Write>
+void as_stored(std::span<const Value> values, const Place& place, const Write& write) {
+  if constexpr (std::is_same_v<Value, std::string>) {
+    std::vector<const char*> pointers;
+    for (const std::string& text : values) pointers.push_back(text.c_str());
+    write(text_type(place), pointers.data());
+  } else {
+    write(native_type<Value>(), values.data());
+  }
 }
 
 }  // namespace
@@ -122,19 +129,19 @@ struct OutputFile::Data {
   }
 
   // Creates the dataset and, unless it is empty, writes it.
-  void write(const std::string& name, const Shape& shape, std::size_t count, hid_t file_type,
-             hid_t memory_type, const Handle& creation, const void* values) const {
+  void write(const std::string& name, const Shape& shape, std::size_t count, hid_t type,
+             const Handle& creation, const void* values) const {
     const Place place = at(name);
     check_count(pending.path() + ":" + name, headscope::element_count(shape), count);
     const Handle space = make_space(shape, place);
     if (const std::size_t slash = name.rfind('/'); slash != std::string::npos && slash > 0) {
       create_group(name.substr(0, slash));
     }
-    Handle dataset = place.handle(H5Dcreate2(file, object_path(name).c_str(), file_type, space,
+    Handle dataset = place.handle(H5Dcreate2(file, object_path(name).c_str(), type, space,
                                              H5P_DEFAULT, creation, H5P_DEFAULT),
                                   H5Dclose, unwritten);
     if (count == 0) return;
-    place.check(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), unwritten);
+    place.check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), unwritten);
     // Closing writes cached data, so it may fail.
     if (!dataset.close()) throw place.error(unwritten);
     check_sink();
@@ -176,54 +183,37 @@ void OutputFile::create_group(const std::string& group) {
   data_->create_group(group);
 }
 
-void OutputFile::write(const std::string& dataset, const Shape& shape, Numbers values,
+void OutputFile::write(const std::string& dataset, const Shape& shape, Values values,
                        const Storage& storage) {
   silence();
   const Place place = data_->at(dataset);
   std::visit(
-      [&](const auto numbers) {
-        using Value = typename decltype(numbers)::value_type;
-        const hid_t type = native_type<Value>();
-        data_->write(dataset, shape, numbers.size(), type, type,
-                     dataset_creation_list(shape, sizeof(Value), storage, place), numbers.data());
+      [&]<typename Value>(std::span<const Value> held) {
+        const std::size_t number_size = std::is_same_v<Value, std::string> ? 0 : sizeof(Value);
+        const Handle creation = dataset_creation_list(shape, number_size, storage, place);
+        as_stored(held, place, [&](hid_t type, const void* stored) {
+          data_->write(dataset, shape, held.size(), type, creation, stored);
+        });
       },
       values);
-}
-
-void OutputFile::write(const std::string& dataset, const Shape& shape,
-                       std::span<const std::string> values) {
-  silence();
-  const Place place = data_->at(dataset);
-  const Handle type = text_type(place);
-  const std::vector<const char*> pointers = pointers_to(values);
-  data_->write(dataset, shape, values.size(), type, type,
-               dataset_creation_list(shape, 0, {}, place), pointers.data());
 }
 
 void OutputFile::set_attribute(const std::string& object, const std::string& name,
                                const Attribute& value) {
   silence();
-  const auto number = [&](const auto& scalar, hid_t type) {
-    data_->write_attribute(object, name, {}, type, &scalar);
-  };
-  const auto numbers = [&](const auto& vector, hid_t type) {
-    data_->write_attribute(object, name, {vector.size()}, type, vector.data());
-  };
-  const auto texts = [&](std::span<const std::string> strings, const Shape& shape) {
-    const std::vector<const char*> pointers = pointers_to(strings);
-    data_->write_attribute(object, name, shape, text_type(data_->at(object)), pointers.data());
+  const auto write = [&]<typename Value>(std::span<const Value> values, const Shape& shape) {
+    as_stored(values, data_->at(object), [&](hid_t type, const void* stored) {
+      data_->write_attribute(object, name, shape, type, stored);
+    });
   };
   std::visit(
-      [&](const auto& held) {
-        using Held = std::decay_t<decltype(held)>;
-        if constexpr (std::is_same_v<Held, std::string>) texts({&held, 1}, {});
-        if constexpr (std::is_same_v<Held, std::vector<std::string>>) texts(held, {held.size()});
-        if constexpr (std::is_same_v<Held, std::int64_t>) number(held, H5T_NATIVE_INT64);
-        if constexpr (std::is_same_v<Held, double>) number(held, H5T_NATIVE_DOUBLE);
-        if constexpr (std::is_same_v<Held, std::vector<std::int64_t>>) {
-          numbers(held, H5T_NATIVE_INT64);
+      [&]<typename Held>(const Held& held) {
+        // A list of Held would be an attribute, so this is one value.
+        if constexpr (std::is_constructible_v<Attribute, std::vector<Held>>) {
+          write(std::span(&held, 1), {});
+        } else {
+          write(std::span(held), {held.size()});
         }
-        if constexpr (std::is_same_v<Held, std::vector<double>>) numbers(held, H5T_NATIVE_DOUBLE);
       },
       value);
 }

@@ -3,6 +3,8 @@
 #include <openssl/evp.h>
 
 #include <array>
+#include <boost/algorithm/hex.hpp>
+#include <iterator>
 
 #include "files/read_file.hpp"
 
@@ -27,12 +29,8 @@ std::string Sha256::finish() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
   EVP_DigestFinal_ex(context_.get(), digest.data(), &size);
-  constexpr char digits[] = "0123456789abcdef";
   std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    text += digits[digest[i] >> 4];
-    text += digits[digest[i] & 15];
-  }
+  boost::algorithm::hex_lower(digest.begin(), digest.begin() + size, std::back_inserter(text));
   return text;
 }
 

@@ -2,10 +2,10 @@
 
 #include <unistd.h>
 
-#include <array>
+#include <boost/iostreams/concepts.hpp>
+#include <boost/iostreams/stream.hpp>
 #include <cstdlib>
 #include <filesystem>
-#include <streambuf>
 
 #include "files/read_file.hpp"
 #include "headscope/error.hpp"
@@ -14,36 +14,16 @@ namespace headscope {
 namespace {
 
 /// Reads a file by its descriptor, from a position of its own.
-class DescriptorBuffer : public std::streambuf {
- public:
-  DescriptorBuffer(int descriptor, std::uint64_t offset)
-      : descriptor_(descriptor), offset_(static_cast<off_t>(offset)) {}
+struct DescriptorSource : boost::iostreams::source {
+  int descriptor;
+  off_t offset;
 
- protected:
-  int_type underflow() override {
-    const ssize_t count = ::pread(descriptor_, block_.data(), block_.size(), offset_);
+  std::streamsize read(char* bytes, std::streamsize size) {
+    const ssize_t count = ::pread(descriptor, bytes, static_cast<std::size_t>(size), offset);
     if (count < 0) throw std::ios_base::failure("pread");  // the stream is then bad
-    if (count == 0) return traits_type::eof();
-    offset_ += count;
-    setg(block_.data(), block_.data(), block_.data() + count);
-    return traits_type::to_int_type(block_[0]);
+    offset += count;
+    return count > 0 ? count : -1;
   }
-
- private:
-  int descriptor_;
-  off_t offset_;
-  std::array<char, std::size_t{1} << 16> block_;
-};
-
-class DescriptorStream : public std::istream {
- public:
-  DescriptorStream(int descriptor, std::uint64_t offset)
-      : std::istream(nullptr), buffer_(descriptor, offset) {
-    rdbuf(&buffer_);
-  }
-
- private:
-  DescriptorBuffer buffer_;
 };
 
 /// std::filesystem::temp_directory_path, but an empty variable is as one that is not set.
@@ -80,7 +60,9 @@ void TemporaryFile::append(std::string_view bytes) {
 }
 
 std::unique_ptr<std::istream> TemporaryFile::open(std::uint64_t offset) const {
-  return std::make_unique<DescriptorStream>(descriptor_, offset);
+  constexpr std::streamsize block_bytes = std::streamsize{1} << 16;
+  return std::make_unique<boost::iostreams::stream<DescriptorSource>>(
+      DescriptorSource{{}, descriptor_, static_cast<off_t>(offset)}, block_bytes);
 }
 
 }  // namespace headscope

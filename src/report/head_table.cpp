@@ -55,7 +55,7 @@ std::vector<HeadColumn> head_columns(const Results& results, const HeadShape& sh
     columns[2].cells.push_back(std::to_string(head_index % shape.n_head));
   }
   const std::vector<bool> is_removed = removed_heads(results, shape);
-  if (const std::optional<HeadTypes> types = head_types(results, shape)) {
+  if (const std::optional<HeadTypes> types = head_types(results)) {
     HeadColumn primary{"primary_type", {}}, all{"types", {}};
     for (std::size_t head_index = 0; head_index < shape.n_head_total(); ++head_index) {
       const std::optional<std::size_t> first = types->primary[head_index];

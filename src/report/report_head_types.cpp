@@ -34,9 +34,8 @@ json unexplained_types(const Results& results, const std::vector<Presentation>& 
 
 }  // namespace
 
-json head_types_json(const Results& results, const std::vector<Presentation>& presentations,
-                     const HeadShape& shape) {
-  const std::optional<HeadTypes> found = head_types(results, shape);
+json head_types_json(const Results& results, const std::vector<Presentation>& presentations) {
+  const std::optional<HeadTypes> found = head_types(results);
   if (!found) return nullptr;
   const json flags = json_list(found->has_type, [](const std::vector<bool>& has_type) {
     json list = json::array();
@@ -81,7 +80,7 @@ json head_categories_json(const Results& results, const std::vector<Presentation
 
 json head_reasons_json(const Results& results, const std::vector<Presentation>& presentations,
                        const HeadShape& shape) {
-  const std::optional<HeadTypes> types = head_types(results, shape);
+  const std::optional<HeadTypes> types = head_types(results);
   const auto presented = std::ranges::find_if(presentations, [&](const Presentation& presentation) {
     return results.has(presentation.group) &&
            results.group(presentation.group).has(presentation.reasons.score);

@@ -154,7 +154,7 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
                {"removed", removed_heads(results, *shape)},
                {"sequential", continuous_colours(ColourScale::sequential)},
                {"diverging", continuous_colours(ColourScale::diverging)},
-               {"types", head_types_json(results, presentations, *shape)},
+               {"types", head_types_json(results, presentations)},
                {"categories", head_categories_json(results, presentations, *shape)},
                {"reasons", head_reasons_json(results, presentations, *shape)},
                {"examples", head_examples_json(results, *shape)},

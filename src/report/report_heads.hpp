@@ -23,8 +23,7 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
 /// The names and colours of types, and by head its types, its primary type, and the types whose
 /// label does not explain what the head does. Null without types.
 nlohmann::json head_types_json(const Results& results,
-                               const std::vector<Presentation>& presentations,
-                               const HeadShape& shape);
+                               const std::vector<Presentation>& presentations);
 
 /// Flags by head with three or more names, without head types: names, colours, values by head.
 nlohmann::json head_categories_json(const Results& results,

@@ -33,18 +33,19 @@ std::vector<bool> removed_heads(const Results& results, const HeadShape& shape) 
   return is_removed;
 }
 
-std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape) {
+std::optional<HeadTypes> head_types(const Results& results) {
+  const std::optional<HeadShape> shape = head_shape(results);
   const auto group = std::ranges::find_if(results.groups, [](const ResultsGroup& candidate) {
     return candidate.has(type_variable) && candidate.has(primary_type_variable);
   });
-  if (group == results.groups.end()) return std::nullopt;
+  if (!shape || group == results.groups.end()) return std::nullopt;
   const Variable& type = group->variable(type_variable);
   const Variable& primary = group->variable(primary_type_variable);
   if (type.dimensions.size() != 3) return std::nullopt;
   HeadTypes types;
   const Dimension& names = group->dimension(type.dimensions[0]);
   types.names = names.text;
-  const std::size_t n_head_total = shape.n_head_total();
+  const std::size_t n_head_total = shape->n_head_total();
   if (types.names.empty() || type.values.size() != types.names.size() * n_head_total ||
       primary.values.size() != n_head_total) {
     return std::nullopt;
@@ -61,11 +62,6 @@ std::optional<HeadTypes> head_types(const Results& results, const HeadShape& sha
         names.place_of(primary.flag_meanings[static_cast<std::size_t>(code)]);
   }
   return types;
-}
-
-std::optional<HeadTypes> head_types(const Results& results) {
-  const std::optional<HeadShape> shape = head_shape(results);
-  return shape ? head_types(results, *shape) : std::nullopt;
 }
 
 }  // namespace headscope

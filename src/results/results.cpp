@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <sstream>
 #include <utility>
 
+#include "base/fields.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "headscope/error.hpp"
@@ -173,16 +173,13 @@ std::size_t Dimension::index_of(const std::string& label) const {
   return *place;
 }
 
-DimensionNames::DimensionNames(const char* words) {
-  std::istringstream stream(words);
-  for (std::string word; stream >> word;) push_back(word);
-}
+DimensionNames::DimensionNames(const char* words) : vector(fields::split_words(words)) {}
 
 Declaration Declaration::count(std::string name, DimensionNames dimensions, std::string long_name,
                                std::string references) {
-  return {std::move(name),        std::move(dimensions), "count",
-          std::move(long_name),   std::move(references), "",
-          Variable::Type::integer};
+  return {std::move(name),      std::move(dimensions), "count",
+          std::move(long_name), std::move(references), "",
+          Type::integer};
 }
 
 Declaration Declaration::integer(std::string name, DimensionNames dimensions,
@@ -196,7 +193,7 @@ Declaration Declaration::flag(std::string name, DimensionNames dimensions,
                               std::vector<std::string> meanings, std::string long_name) {
   return {std::move(name),      std::move(dimensions), "1",
           std::move(long_name), headscope_definition,  "",
-          Variable::Type::flag, std::move(meanings)};
+          Type::flag,           std::move(meanings)};
 }
 
 Declaration Declaration::with(const std::string& word, const std::string& given) const {
@@ -212,15 +209,8 @@ Declaration Declaration::with(const std::string& word, const std::string& given)
 }
 
 Variable Declaration::of(Array values) const {
-  Variable variable;
-  variable.name = name;
-  variable.dimensions = dimensions;
-  variable.type = type;
+  Variable variable{*this};
   variable.values = std::move(values);
-  variable.long_name = long_name;
-  variable.units = units;
-  variable.references = references;
-  variable.flag_meanings = flag_meanings;
   return variable;
 }
 
@@ -233,15 +223,14 @@ Variable Declaration::of(const Shape& shape, const std::vector<Estimate>& estima
     high.values[i] = estimates[i].high;
   }
   Variable variable = of(std::move(values));
-  variable.interval = {std::move(low), std::move(high), resampling,
-                       kept_resamples(estimates, shape),
+  variable.interval = {std::move(low), std::move(high), kept_resamples(estimates, shape),
                        kept_replicates(estimates, shape, n_document_block, &Estimate::influences)};
   return variable;
 }
 
 Variable Declaration::of(std::vector<std::string> text) const {
   Variable variable = of(Array());
-  variable.type = Variable::Type::text;
+  variable.type = Type::text;
   variable.text = std::move(text);
   return variable;
 }
@@ -286,7 +275,7 @@ void ResultsGroup::add(Variable variable) {
     check_shape(variable.values);
   }
   if (variable.interval) {
-    if (variable.type != Variable::Type::real || variable.interval->resampling.empty()) {
+    if (variable.type != Variable::Type::real || variable.resampling.empty()) {
       throw ShapeError(what +
                        ": expected an interval of reals that says what was resampled, got another");
     }

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <sstream>
 
+#include "base/fields.hpp"
 #include "files/file_version.hpp"
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
@@ -52,13 +52,6 @@ std::vector<std::string> names_attribute(const hdf5::InputFile& file, const std:
                   "expected a list of names, got " + kind_text(*attribute));
 }
 
-std::vector<std::string> split_words(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> parts;
-  for (std::string part; stream >> part;) parts.push_back(part);
-  return parts;
-}
-
 Dimension read_dimension(const hdf5::InputFile& file, const std::string& dataset) {
   Dimension dimension;
   dimension.name = last_part(dataset);
@@ -106,8 +99,10 @@ Variable read_variable(const hdf5::InputFile& file, const hdf5::DatasetInfo& inf
       break;
     case hdf5::Kind::integer:
       variable.type = flag ? Variable::Type::flag : Variable::Type::integer;
-      if (flag)
-        variable.flag_meanings = split_words(text_attribute(file, dataset, layout::flag_meanings));
+      if (flag) {
+        variable.flag_meanings =
+            fields::split_words(text_attribute(file, dataset, layout::flag_meanings));
+      }
       variable.values = read_whole(file, dataset, info.shape);
       break;
     case hdf5::Kind::real:
@@ -138,9 +133,8 @@ std::optional<Variable::Interval> read_interval(const hdf5::InputFile& file,
   const auto replicates = [&](const char* name) {
     return datasets.contains(layout::bound_name(dataset, name)) ? bound(name) : Array();
   };
-  return Variable::Interval{bound(layout::low), bound(layout::high),
-                            text_attribute(file, dataset, layout::resampling),
-                            replicates(layout::resamples), replicates(layout::influences)};
+  return Variable::Interval{bound(layout::low), bound(layout::high), replicates(layout::resamples),
+                            replicates(layout::influences)};
 }
 
 // The objects in a file, each under one name. Names listed in attributes must be among these, so
@@ -171,6 +165,7 @@ ResultsGroup read_group(const hdf5::InputFile& file, const Contents& contents,
     const std::string dataset = name + "/" + variable;
     Variable read = read_variable(file, find_dataset(file, datasets, dataset));
     read.interval = read_interval(file, datasets, dataset);
+    if (read.interval) read.resampling = text_attribute(file, dataset, layout::resampling);
     try {
       group.add(std::move(read));
     } catch (const ShapeError& error) {

@@ -70,7 +70,7 @@ void write_variable(hdf5::OutputFile& file, const ResultsGroup& group, const Var
 void write_interval(hdf5::OutputFile& file, const ResultsGroup& group, const Variable& variable) {
   const auto write_bound = [&](const char* name, const char* which, const Array& values) {
     const std::string long_name = std::string(which) + " bound of the 95 % interval of " +
-                                  variable.name + ", " + variable.interval->resampling;
+                                  variable.name + ", " + variable.resampling;
     write_variable(file, group,
                    Declaration{layout::bound_name(variable.name, name), variable.dimensions,
                                variable.units, long_name, variable.references}
@@ -88,8 +88,7 @@ void write_interval(hdf5::OutputFile& file, const ResultsGroup& group, const Var
                       kept = group.name + "/" + name;
     const std::vector<float> reals(values.values.begin(), values.values.end());
     file.write(kept, values.shape, reals);
-    describe(file, kept, about + "; " + variable.interval->resampling, variable.units,
-             variable.references);
+    describe(file, kept, about + "; " + variable.resampling, variable.units, variable.references);
     file.attach_scale(kept, 0, group.name + "/" + dimension);
     for (std::size_t axis = 0; axis < variable.dimensions.size(); ++axis) {
       file.attach_scale(kept, axis + 1, group.name + "/" + variable.dimensions[axis]);
@@ -103,7 +102,7 @@ void write_interval(hdf5::OutputFile& file, const ResultsGroup& group, const Var
                        " loses without the part; NaN beyond the last part",
                    variable.interval->influences);
   file.set_attribute(dataset, layout::ancillary_variables, ancillary);
-  file.set_attribute(dataset, layout::resampling, valid_utf8(variable.interval->resampling));
+  file.set_attribute(dataset, layout::resampling, valid_utf8(variable.resampling));
 }
 
 void write_variable(hdf5::OutputFile& file, const ResultsGroup& group, const Variable& variable) {

@@ -33,16 +33,6 @@ const Value& value_of(const std::map<std::string, std::map<std::uint64_t, Value>
               std::to_string(document) + ", found none");
 }
 
-template <typename Value>
-void check_apart(const std::string& name, const std::map<std::uint64_t, Value>& kept,
-                 const std::map<std::uint64_t, Value>& added) {
-  for (const auto& entry : added) {
-    if (!kept.contains(entry.first)) continue;
-    throw Error("statistic " + name + ": expected each document once, got document " +
-                std::to_string(entry.first) + " twice");
-  }
-}
-
 }  // namespace
 
 void Statistics::check_open(const std::string& name) const {
@@ -58,15 +48,6 @@ Statistics::Sum& Statistics::open_sum(const std::string& name, const Shape& shap
   if (inserted) sum = {shape, ExactSums(element_count(shape), n_word)};
   check_shape(name, sum.shape, shape);
   return sum;
-}
-
-Array& Statistics::open_row(const std::string& name, std::uint64_t document, const Shape& shape) {
-  check_open(name);
-  auto& rows = rows_[name];
-  if (!rows.empty()) check_shape(name, rows.begin()->second.shape, shape);
-  const auto [place, inserted] = rows.try_emplace(document);
-  if (inserted) place->second = Array(shape);
-  return place->second;
 }
 
 bool Statistics::has(const std::string& name) const {
@@ -132,15 +113,19 @@ void Statistics::merge(Statistics other) {
       check_shape(name, found->second.begin()->second.shape, entry.second.shape);
     }
   }
-  const auto check_all_apart = [](const auto& kept, const auto& added) {
+  const auto check_apart = [](const auto& kept, const auto& added) {
     for (const auto& [name, by_document] : added) {
       const auto found = kept.find(name);
-      if (found != kept.end()) check_apart(name, found->second, by_document);
+      for (const auto& entry : by_document) {
+        if (found == kept.end() || !found->second.contains(entry.first)) continue;
+        throw Error("statistic " + name + ": expected each document once, got document " +
+                    std::to_string(entry.first) + " twice");
+      }
     }
   };
-  check_all_apart(rows_, other.rows_);
-  check_all_apart(records_, other.records_);
-  check_all_apart(texts_, other.texts_);
+  check_apart(rows_, other.rows_);
+  check_apart(records_, other.records_);
+  check_apart(texts_, other.texts_);
   for (const auto& entry : other.sums_) check_open(entry.first);
   sums_.merge(other.sums_);
   // Sums of names that both have are left in `other`.
@@ -180,7 +165,12 @@ void DocumentStatistics::add(const std::string& name, const Shape& shape, std::s
 }
 
 Array& DocumentStatistics::row(const std::string& name, const Shape& shape) {
-  return statistics_.open_row(name, document_, shape);
+  statistics_.check_open(name);
+  auto& rows = statistics_.rows_[name];
+  if (!rows.empty()) check_shape(name, rows.begin()->second.shape, shape);
+  const auto [place, inserted] = rows.try_emplace(document_);
+  if (inserted) place->second = Array(shape);
+  return place->second;
 }
 
 Array& DocumentStatistics::record(const std::string& name, const Shape& shape) {

@@ -528,7 +528,7 @@ TEST(Comparison, MeasuresKeepTheirIntervalsAndLeaveGaps) {
   EXPECT_THAT(wetness.values.values, ElementsAre(5, testing::IsNan(), 7));
   EXPECT_THAT(wetness.interval->high.values, ElementsAre(6, testing::IsNan(), 8));
   EXPECT_EQ(wetness.long_name, "all rain");
-  EXPECT_EQ(wetness.interval->resampling, "days resampled");
+  EXPECT_EQ(wetness.resampling, "days resampled");
   EXPECT_THAT(group.variable("wet_share").dimensions, ElementsAre("run", "time"));
   EXPECT_THAT(group.dimensions.at("time").text, ElementsAre("spring", "autumn"));
   EXPECT_THAT(group.variable("wet_share").values.values,

@@ -59,7 +59,10 @@ std::size_t count_words(std::string_view text) {
 // A CoNLL-U corpus; the first byte sets the context length and whether <|endoftext|> is prepended.
 void test_input(Bytes bytes) {
   const std::size_t room = bytes.below(256);
-  CorpusContext context{&small_tokenizer(), room % 2 == 0, room < 128 ? 1 + room : 1024, 1000};
+  CorpusContext context{{.prepend_bos = room % 2 == 0,
+                         .max_tokens = room < 128 ? 1 + room : 1024,
+                         .max_documents = 1000},
+                        &small_tokenizer()};
   if (bytes.rest().starts_with("\x1f\x8b")) return;  // gzip
   const std::string& path = file_with(bytes.rest());
   read_or_refuse([&] {

@@ -8,8 +8,10 @@ namespace headscope::fuzz {
 // prepended.
 void test_input(Bytes bytes) {
   const std::size_t room = bytes.below(256);
-  const CorpusContext context{&small_tokenizer(), room % 2 == 0, room < 128 ? 1 + room : 1024,
-                              1000};
+  const CorpusContext context{{.prepend_bos = room % 2 == 0,
+                               .max_tokens = room < 128 ? 1 + room : 1024,
+                               .max_documents = 1000},
+                              &small_tokenizer()};
   if (bytes.rest().starts_with("\x1f\x8b")) return;  // gzip
   const std::string& path = file_with(bytes.rest());
   const std::string text_read = with_lf(bytes.rest());

@@ -317,7 +317,8 @@ TEST(ResultsGroup, ChecksWhatIsAdded) {
   EXPECT_EQ(message_of([&] { group.add(undescribed); }),
             "results g variable u: expected long_name, got none");
   Variable estimated = reals("v", {"kind"}, Array({2}));
-  estimated.interval = {Array({2}), Array({3}), "documents resampled"};
+  estimated.interval = {Array({2}), Array({3})};
+  estimated.resampling = "documents resampled";
   EXPECT_EQ(message_of([&] { group.add(estimated); }),
             "results g variable v: expected a new name, got one that is taken");
   estimated.name = "e";
@@ -362,7 +363,7 @@ TEST(VariableTable, FillsInWhatARunKnows) {
   EXPECT_THAT(gain.dimensions, ElementsAre("layer", "kind"));
   EXPECT_EQ(gain.long_name, "gain of 2 draws2");
   EXPECT_EQ(gain.references, "A2");
-  EXPECT_EQ(gain.interval->resampling, "blocks resampled");
+  EXPECT_EQ(gain.resampling, "blocks resampled");
   EXPECT_EQ(group.variable("n_draw").type, Variable::Type::integer);
   EXPECT_EQ(message_of([&] { variables["n_draw"].with("n", "2"); }),
             "variable n_draw: expected {n}, got none");

@@ -37,7 +37,8 @@ ResultsGroup pruning() {
   Variable increase = real("loss_increase", axes, {2, 2, 3}, 1);
   increase.values(0, 1, 2) = 2.5;
   increase.values(1, 0, 0) = NAN;
-  increase.interval = {increase.values, increase.values, "documents resampled, " + hostile};
+  increase.interval = {increase.values, increase.values};
+  increase.resampling = "documents resampled, " + hostile;
   for (double& bound : increase.interval->low.values) bound -= 0.1;
   for (double& bound : increase.interval->high.values) bound += 0.1;
   group.add(increase);

@@ -32,8 +32,7 @@ bool same_interval(const Variable& a, const Variable& b) {
   return same_array(a.interval->low, b.interval->low) &&
          same_array(a.interval->high, b.interval->high) &&
          same_array(a.interval->resamples, b.interval->resamples) &&
-         same_array(a.interval->influences, b.interval->influences) &&
-         a.interval->resampling == b.interval->resampling;
+         same_array(a.interval->influences, b.interval->influences) && a.resampling == b.resampling;
 }
 
 /// What of a variable differs; empty if nothing does.
