@@ -1,15 +1,22 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "headscope/analysis.hpp"
 
 namespace headscope {
 
-/// What an analysis does with each piece in one of its passes over the corpus, as
-/// CorpusAnalysis::begin_piece. It is made when the pass begins.
-using CorpusPass =
-    std::function<std::unique_ptr<PieceObserver>(const Piece& piece, DocumentStatistics&)>;
+/// What an analysis does with each piece in one of its passes over the corpus. It is made when the
+/// pass begins.
+class CorpusPass {
+ public:
+  CorpusPass() = default;
+  CorpusPass(const CorpusPass&) = delete;
+  CorpusPass& operator=(const CorpusPass&) = delete;
+  virtual ~CorpusPass() = default;
+  /// As CorpusAnalysis::begin_piece.
+  virtual std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                                     DocumentStatistics& statistics) = 0;
+};
 
 }  // namespace headscope

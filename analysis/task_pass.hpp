@@ -10,9 +10,17 @@
 
 namespace headscope {
 
-/// What an analysis does with each batch in one of its passes over tasks, as
-/// TaskAnalysis::run_batch. It is made when the pass begins.
-using TaskPass = std::function<std::uint64_t(std::uint64_t batch, DocumentStatistics&)>;
+/// What an analysis does with each batch in one of its passes over tasks. It is made when the pass
+/// begins.
+class TaskPass {
+ public:
+  TaskPass() = default;
+  TaskPass(const TaskPass&) = delete;
+  TaskPass& operator=(const TaskPass&) = delete;
+  virtual ~TaskPass() = default;
+  /// As TaskAnalysis::run_batch.
+  virtual std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) = 0;
+};
 
 /// What the passes of an analysis over tasks have in common.
 struct TaskPassInput {
@@ -30,17 +38,19 @@ template <typename Input>
 struct TaskPassEntry {
   std::string name;  ///< as in AnalysisInfo::passes
   /// @param earlier  the sums of the passes before.
-  std::function<TaskPass(const Input&, const Statistics& earlier)> begin;
+  std::function<std::unique_ptr<TaskPass>(const Input&, const Statistics& earlier)> begin;
   double (*cost)(const Input&, std::uint64_t batch);  ///< as TaskAnalysis::batch_cost
 };
 
-/// The pass that the function `run_batch` of an object makes. @tparam From  what it is made from.
-template <typename Pass, typename... From>
-TaskPass make_pass(const From&... from) {
-  return [pass = std::make_shared<Pass>(from...)](std::uint64_t batch,
-                                                  DocumentStatistics& statistics) {
-    return pass->run_batch(batch, statistics);
-  };
+/// Makes a pass from the input or, where `Pass` has no such constructor, from the input and the
+/// sums of earlier passes.
+template <typename Pass, typename Input>
+std::unique_ptr<TaskPass> make_pass(const Input& input, const Statistics& earlier) {
+  if constexpr (std::is_constructible_v<Pass, const Input&>) {
+    return std::make_unique<Pass>(input);
+  } else {
+    return std::make_unique<Pass>(input, earlier);
+  }
 }
 
 /// An analysis that lists its passes over tasks. @tparam Input  a TaskPassInput.
@@ -49,14 +59,14 @@ class TaskPassAnalysis : public TaskAnalysis {
  public:
   std::uint64_t n_batch() const override { return input().batches.size(); }
   void begin_pass(int pass, const Statistics& earlier) override {
-    pass_ = nullptr;
+    pass_.reset();
     pass_ = entry(pass).begin(input(), earlier);
   }
   double batch_cost(int pass, std::uint64_t batch) const override {
     return entry(pass).cost(input(), batch);
   }
   std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
-    return pass_(batch, statistics);
+    return pass_->run_batch(batch, statistics);
   }
 
  protected:
@@ -68,7 +78,7 @@ class TaskPassAnalysis : public TaskAnalysis {
     return passes()[static_cast<std::size_t>(pass)];
   }
 
-  TaskPass pass_;
+  std::unique_ptr<TaskPass> pass_;
 };
 
 template <typename Input>

@@ -7,12 +7,12 @@
 #include "classification/examples/examples.hpp"
 #include "classification/explained/explained.hpp"
 #include "classification/passes/counting_pass.hpp"
+#include "classification/passes/explaining_pass.hpp"
 #include "classification/passes/scoring_pass.hpp"
 #include "classification/results.hpp"
 #include "classification/types/types.hpp"
 #include "classification/variables.hpp"
 #include "headscope/figure.hpp"
-#include "headscope/resampling.hpp"
 #include "induction.hpp"
 #include "report_text.hpp"
 
@@ -75,14 +75,11 @@ class Classification : public CorpusAnalysis {
   /// First pass: token counts and the mean pattern of the first positions. Second: the scores.
   /// Third and fourth, on a sample of documents: those of Explanation.
   void begin_pass(int pass, const Statistics& earlier) override {
-    pass_ = nullptr;
+    pass_.reset();
     if (pass == 0) {
-      pass_ = counting_pass(context_.model, context_.compute);
+      pass_ = std::make_unique<CountingPass>(context_.model, context_.compute);
     } else if (pass == 1) {
-      pass_ = [scoring = std::make_shared<ScoringPass>(types_, context_, attribution_, earlier)](
-                  const Piece& piece, DocumentStatistics& statistics) {
-        return scoring->begin_piece(piece, statistics);
-      };
+      pass_ = std::make_unique<ScoringPass>(types_, context_, attribution_, earlier);
     } else {
       // Both passes explain the types of the second; a resumed run may begin with the last.
       if (!explanation_) {
@@ -91,13 +88,15 @@ class Classification : public CorpusAnalysis {
       if (pass == 3) {
         explanation_->begin_losses(earlier, context_.compute, context_.settings.ablation(0));
       }
-      pass_ = explaining_pass(pass == 3, earlier);
+      const auto part = pass == 2 ? ExplainingPass::Part::means : ExplainingPass::Part::losses;
+      pass_ = std::make_unique<ExplainingPass>(part, *explanation_, explained_documents_,
+                                               *context_.corpus, earlier);
     }
   }
 
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override {
-    return pass_(piece, statistics);
+    return pass_->begin_piece(piece, statistics);
   }
   PieceCost piece_cost(int pass, std::uint64_t document) const override {
     const ModelConfig& config = context_.model.config;
@@ -171,24 +170,6 @@ class Classification : public CorpusAnalysis {
 
   TokenId first_token() const { return induction_first_token(context_.model, context_.corpus); }
 
-  /// The third pass, or the fourth, which takes losses.
-  CorpusPass explaining_pass(bool takes_losses, const Statistics& earlier) {
-    return
-        [this, takes_losses, token_counts = earlier.total("token_count").values](
-            const Piece& piece, DocumentStatistics& statistics) -> std::unique_ptr<PieceObserver> {
-          if (!explained_documents_.contains(piece.document)) return nullptr;
-          const Corpus& corpus = *context_.corpus;
-          const Index block = document_block(piece.document, corpus.n_document());
-          if (takes_losses && corpus.begins_predictions(piece)) {
-            ++statistics.sum(explained_document_count, {n_block})(block);
-          }
-          if (explanation_->is_empty() || piece.tokens.size() < 2) return nullptr;
-          const PlaceSource source = place_source(piece, token_counts);
-          if (!takes_losses) return explanation_->add_means(source, statistics);
-          return explanation_->add_losses(source, block, statistics);
-        };
-  }
-
   const HeadTypeList types_;
   const AnalysisContext context_;
   const LogitAttribution attribution_;
@@ -197,12 +178,12 @@ class Classification : public CorpusAnalysis {
   std::vector<ControlValues> untrained_;      // empty during the passes
   std::optional<ResultsGroup> typed_;         // from the third pass on
   std::unique_ptr<Explanation> explanation_;  // of the third and fourth pass
-  CorpusPass pass_;
+  std::unique_ptr<CorpusPass> pass_;
 };
 
 std::uint64_t classification_bytes(const RunShape& run) {
   const std::size_t n_type = head_type_list().size();
-  return counting_pass_bytes(run.config) + ScoringPass::bytes(run, n_type) +
+  return CountingPass::bytes(run.config) + ScoringPass::bytes(run, n_type) +
          Explanation::bytes(run) + classification_results_bytes(run, n_type) +
          induction_bytes(run.config);
 }

@@ -59,7 +59,7 @@ class Pruning : public CorpusAnalysis {
   }
 
   void begin_pass(int pass, const Statistics& earlier) override {
-    pass_ = nullptr;
+    pass_.reset();
     if (pass == 0) pass_ = averaging_pass(input());
     if (pass == 1) pass_ = ablating_pass(input(), attribution_, earlier);
     if (pass == 2) {
@@ -69,7 +69,7 @@ class Pruning : public CorpusAnalysis {
   }
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override {
-    return pass_(piece, statistics);
+    return pass_->begin_piece(piece, statistics);
   }
 
   PieceCost piece_cost(int pass, std::uint64_t document) const override {
@@ -106,7 +106,7 @@ class Pruning : public CorpusAnalysis {
   std::set<Index> sample_;   // documents whose gradients are taken
   std::set<Index> ablated_;  // of those, the documents whose heads are ablated
   CurveMasks curves_;        // from the third pass on
-  CorpusPass pass_;
+  std::unique_ptr<CorpusPass> pass_;
 };
 
 std::uint64_t memory(const RunShape& run) {

@@ -4,15 +4,20 @@
 #include "scores/tokens.hpp"
 
 namespace headscope {
-namespace {
 
-void add_first_patterns(const Piece& piece, const ModelConfig& config, Forward& forward,
-                        DocumentStatistics& statistics) {
+std::unique_ptr<PieceObserver> CountingPass::begin_piece(const Piece& piece,
+                                                         DocumentStatistics& statistics) {
+  count_tokens(piece, statistics.sum("token_count", {config_.d_vocab}));
+  add_first_patterns(piece, statistics);
+  return nullptr;
+}
+
+void CountingPass::add_first_patterns(const Piece& piece, DocumentStatistics& statistics) {
   const Index n_first = std::min<Index>(piece.tokens.size(), n_variability_position);
   Array& first_count = statistics.sum("first_pattern_count", {n_variability_position});
   for (Index q = 0; q < n_first; ++q) ++first_count(q);
   // Variability is measured from their mean pattern.
-  Array& sum = statistics.sum("first_pattern", {config.n_layer, config.n_head,
+  Array& sum = statistics.sum("first_pattern", {config_.n_layer, config_.n_head,
                                                 n_variability_position, n_variability_position});
   LayerFunction observer(
       [&](const LayerView& view) {
@@ -23,21 +28,10 @@ void add_first_patterns(const Piece& piece, const ModelConfig& config, Forward& 
         }
       },
       true);
-  forward.run(std::span(piece.tokens).first(n_first), {&observer});
+  forward_.run(std::span(piece.tokens).first(n_first), {&observer});
 }
 
-}  // namespace
-
-CorpusPass counting_pass(const Model& model, const ComputeContext& compute) {
-  return [&config = model.config, forward = std::make_shared<Forward>(model, compute)](
-             const Piece& piece, DocumentStatistics& statistics) {
-    count_tokens(piece, statistics.sum("token_count", {config.d_vocab}));
-    add_first_patterns(piece, config, *forward, statistics);
-    return nullptr;
-  };
-}
-
-std::uint64_t counting_pass_bytes(const ModelConfig& config) {
+std::uint64_t CountingPass::bytes(const ModelConfig& config) {
   const std::uint64_t pattern = n_variability_position * n_variability_position;
   return Statistics::sum_bytes *
          (config.d_vocab + n_variability_position + config.n_layer * config.n_head * pattern);

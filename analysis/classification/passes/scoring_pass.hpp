@@ -4,16 +4,18 @@
 #include <vector>
 
 #include "classification/passes/piece_scores.hpp"
+#include "corpus_pass.hpp"
 
 namespace headscope {
 
 /// The second pass: scores every head on every piece.
-class ScoringPass {
+class ScoringPass : public CorpusPass {
  public:
   /// @param earlier  the sums of the first pass.
   ScoringPass(const HeadTypeList& types, const AnalysisContext& context,
               const LogitAttribution& attribution, const Statistics& earlier);
-  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece, DocumentStatistics& statistics);
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override;
   /// Bytes that it and its statistics hold. @param n_type  types that examples are shown of.
   static std::uint64_t bytes(const RunShape& run, std::size_t n_type);
 

@@ -32,7 +32,7 @@ std::vector<std::vector<Index>> edges_of_nodes(const EdgeGraph& graph) {
   return edges;
 }
 
-class CircuitPruningPass {
+class CircuitPruningPass : public TaskPass {
  public:
   CircuitPruningPass(const PathsInput& input, const Statistics& earlier)
       : input_(input), circuits_(input, earlier) {
@@ -41,7 +41,7 @@ class CircuitPruningPass {
           CircuitSize(earlier, task, input.n_edge_left(), input.settings).fewest().value);
     }
   }
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
     const std::size_t task = input_.batches[batch].task;
     if (!is_first_of_task(input_, batch) || std::isnan(fewest_[task])) return 0;
     const std::vector<Index>& order = circuits_.plan(task).order;
@@ -98,7 +98,7 @@ double pruning_cost(const PathsInput& input, std::uint64_t batch) {
 }  // namespace
 
 PathPass circuit_pruning_pass() {
-  return {"pruning circuits", make_pass<CircuitPruningPass, PathsInput, Statistics>, pruning_cost};
+  return {"pruning circuits", make_pass<CircuitPruningPass, PathsInput>, pruning_cost};
 }
 
 }  // namespace headscope

@@ -6,7 +6,7 @@
 namespace headscope {
 namespace {
 
-class EdgeGradientPass {
+class EdgeGradientPass : public TaskPass {
  public:
   EdgeGradientPass(const PathsInput& input, const Statistics& earlier)
       : input_(input),
@@ -14,7 +14,7 @@ class EdgeGradientPass {
         forward_(input.model, input.compute),
         clean_(input.model, input.compute, input.settings.ablation(0)),
         gradient_(input.model, input.compute, input.options().n_step) {}
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
     const PairBatch& pairs = input_.batches[batch];
     const Task& task = input_.tasks[pairs.task];
     const SequenceBatch sequences = sequences_of(task, pairs, false);
@@ -50,7 +50,7 @@ class EdgeGradientPass {
 }  // namespace
 
 PathPass edge_gradient_pass() {
-  return {"differentiating edges on tasks", make_pass<EdgeGradientPass, PathsInput, Statistics>,
+  return {"differentiating edges on tasks", make_pass<EdgeGradientPass, PathsInput>,
           [](const PathsInput& input, std::uint64_t batch) {
             return 5 * static_cast<double>(input.options().n_step) * input.n_token(batch);
           }};

@@ -7,7 +7,7 @@
 namespace headscope {
 namespace {
 
-class ExactPass {
+class ExactPass : public TaskPass {
  public:
   ExactPass(const PathsInput& input, const Statistics& earlier)
       : input_(input),
@@ -15,7 +15,7 @@ class ExactPass {
         forward_(input.model, input.compute),
         clean_(input.model, input.compute, input.settings.ablation(0)),
         edges_(input.model, input.compute) {}
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
     const SampledPairs pairs = sampled_pairs(input_, input_.batches[batch]);
     if (pairs.pair_numbers.empty()) return 0;
     Array& n_exact = statistics.sum(PathSums(pairs.task_number).n_exact, {n_document_block});
@@ -100,7 +100,7 @@ double exact_cost(const PathsInput& input, std::uint64_t batch) {
 }  // namespace
 
 PathPass exact_pass() {
-  return {"ablating edges on tasks", make_pass<ExactPass, PathsInput, Statistics>, exact_cost};
+  return {"ablating edges on tasks", make_pass<ExactPass, PathsInput>, exact_cost};
 }
 
 }  // namespace headscope

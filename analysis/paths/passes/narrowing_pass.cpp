@@ -5,7 +5,7 @@
 namespace headscope {
 namespace {
 
-class NarrowingPass {
+class NarrowingPass : public TaskPass {
  public:
   NarrowingPass(const PathsInput& input, int number, const Statistics& earlier)
       : input_(input), number_(number), circuits_(input, earlier) {
@@ -14,7 +14,7 @@ class NarrowingPass {
     }
   }
 
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
     const std::size_t task = input_.batches[batch].task;
     const SampledPairs pairs = sampled_pairs(input_, input_.batches[batch]);
     if (pairs.pair_numbers.empty() || sizes_[task].empty()) return 0;
@@ -40,7 +40,7 @@ PathPass narrowing_pass(int number) {
   return {"narrowing circuits (" + std::to_string(number + 1) + " of " +
               std::to_string(n_narrowing_pass) + ")",
           [number](const PathsInput& input, const Statistics& earlier) {
-            return make_pass<NarrowingPass>(input, number, earlier);
+            return std::make_unique<NarrowingPass>(input, number, earlier);
           },
           [](const PathsInput& input, std::uint64_t batch) {
             return input.n_token(batch) * sampled_share(input, input.batches[batch]) *

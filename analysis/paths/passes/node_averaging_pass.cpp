@@ -72,11 +72,11 @@ Matrix node_outputs_mean(const PathsInput& input, const Statistics& earlier, con
   return means;
 }
 
-class NodeAveragingPass {
+class NodeAveragingPass : public TaskPass {
  public:
-  NodeAveragingPass(const PathsInput& input, const Statistics& /*earlier*/)
+  explicit NodeAveragingPass(const PathsInput& input)
       : input_(input), forward_(input.model, input.compute) {}
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
     const PairBatch& pairs = input_.batches[batch];
     const Task& task = input_.tasks[pairs.task];
     const SequenceBatch sequences = sequences_of(task, pairs, true);
@@ -120,7 +120,7 @@ class NodeAveragingPass {
 }  // namespace
 
 PathPass node_averaging_pass() {
-  return {"averaging nodes on tasks", make_pass<NodeAveragingPass, PathsInput, Statistics>,
+  return {"averaging nodes on tasks", make_pass<NodeAveragingPass, PathsInput>,
           [](const PathsInput& input, std::uint64_t batch) { return input.n_token(batch); }};
 }
 

@@ -173,20 +173,30 @@ class Effects : public PieceObserver {
   DonorZ donors_;
 };
 
+class AblatingPass : public CorpusPass {
+ public:
+  AblatingPass(const PruningInput& input, const LogitAttribution& attribution,
+               const Statistics& earlier)
+      : input_{{input, donors_of(input)}, attribution, mean_z(earlier, input.model.config)} {}
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override {
+    if (!input_.samples(piece)) return nullptr;
+    if (!input_.ablated.contains(piece.document) && input_.corpus.begins_predictions(piece)) {
+      statistics.sum("other_n_document", {n_document_block})(input_.block_of(piece)) = 1;
+    }
+    return std::make_unique<Effects>(input_, piece, statistics);
+  }
+
+ private:
+  const AblationInput input_;
+};
+
 }  // namespace
 
-CorpusPass ablating_pass(const PruningInput& input, const LogitAttribution& attribution,
-                         const Statistics& earlier) {
-  const auto of_pass = std::make_shared<const AblationInput>(
-      AblationInput{{input, donors_of(input)}, attribution, mean_z(earlier, input.model.config)});
-  return [of_pass](const Piece& piece,
-                   DocumentStatistics& statistics) -> std::unique_ptr<PieceObserver> {
-    if (!of_pass->samples(piece)) return nullptr;
-    if (!of_pass->ablated.contains(piece.document) && of_pass->corpus.begins_predictions(piece)) {
-      statistics.sum("other_n_document", {n_document_block})(of_pass->block_of(piece)) = 1;
-    }
-    return std::make_unique<Effects>(*of_pass, piece, statistics);
-  };
+std::unique_ptr<CorpusPass> ablating_pass(const PruningInput& input,
+                                          const LogitAttribution& attribution,
+                                          const Statistics& earlier) {
+  return std::make_unique<AblatingPass>(input, attribution, earlier);
 }
 
 }  // namespace headscope

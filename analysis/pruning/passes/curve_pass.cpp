@@ -46,12 +46,29 @@ class Curves : public PieceObserver {
   }
 
  private:
-  const PruningInput input_;
+  const PruningInput& input_;
   const CurveMasks& curves_;
   const TokenIds& tokens_;
   std::size_t block_;  // of the piece's document
   bool is_ablated_;
   DocumentStatistics& statistics_;
+};
+
+class CurvePass : public CorpusPass {
+ public:
+  CurvePass(const PruningInput& input, const CurveMasks& curves) : input_(input), curves_(curves) {}
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override {
+    if (piece.index == 0) {
+      statistics.sum("n_document", {n_document_block})(input_.block_of(piece)) = 1;
+    }
+    if (piece.tokens.size() < 2) return nullptr;
+    return std::make_unique<Curves>(input_, curves_, piece, statistics);
+  }
+
+ private:
+  const PruningInput input_;
+  const CurveMasks& curves_;
 };
 
 }  // namespace
@@ -76,15 +93,8 @@ CurveMasks curve_masks(const Statistics& earlier, const ModelConfig& config, std
   return curves;
 }
 
-CorpusPass curve_pass(const PruningInput& input, const CurveMasks& curves) {
-  return [input, &curves](const Piece& piece,
-                          DocumentStatistics& statistics) -> std::unique_ptr<PieceObserver> {
-    if (piece.index == 0) {
-      statistics.sum("n_document", {n_document_block})(input.block_of(piece)) = 1;
-    }
-    if (piece.tokens.size() < 2) return nullptr;
-    return std::make_unique<Curves>(input, curves, piece, statistics);
-  };
+std::unique_ptr<CorpusPass> curve_pass(const PruningInput& input, const CurveMasks& curves) {
+  return std::make_unique<CurvePass>(input, curves);
 }
 
 }  // namespace headscope

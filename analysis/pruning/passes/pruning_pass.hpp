@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -31,13 +32,14 @@ struct PruningInput {
 };
 
 /// The first pass: sums z of the sample over the positions after 0, for its mean.
-CorpusPass averaging_pass(const PruningInput& input);
+std::unique_ptr<CorpusPass> averaging_pass(const PruningInput& input);
 
 /// The second pass: takes the gradient of the sample and, on a part of it, ablates every head and
 /// takes the direct effects.
 /// @param earlier  the sums of the first pass.
-CorpusPass ablating_pass(const PruningInput& input, const LogitAttribution& attribution,
-                         const Statistics& earlier);
+std::unique_ptr<CorpusPass> ablating_pass(const PruningInput& input,
+                                          const LogitAttribution& attribution,
+                                          const Statistics& earlier);
 
 /// The distinct masks of all orders and steps of the pruning curves.
 struct CurveMasks {
@@ -53,6 +55,6 @@ CurveMasks curve_masks(const Statistics& earlier, const ModelConfig& config, std
 
 /// The third pass: takes the loss of all documents and prunes the ablated ones in the orders found
 /// by the second. @param curves  outlive it.
-CorpusPass curve_pass(const PruningInput& input, const CurveMasks& curves);
+std::unique_ptr<CorpusPass> curve_pass(const PruningInput& input, const CurveMasks& curves);
 
 }  // namespace headscope

@@ -5,14 +5,14 @@
 namespace headscope {
 namespace {
 
-class BackupHeadsPass {
+class BackupHeadsPass : public TaskPass {
  public:
-  BackupHeadsPass(const TasksInput& input, const Statistics& /*earlier*/)
+  explicit BackupHeadsPass(const TasksInput& input)
       : input_(input), forward_(input.model, input.compute), attribution_(input.model) {}
 
   // The direct effects of all heads without each repaired one, minus those in the whole model, by
   // the whole model's final scale.
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
     const PairBatch& pairs = input_.batches[batch];
     const std::vector<Index>& repaired = input_.repaired[pairs.task];
     const Model& model = input_.model;
@@ -62,7 +62,7 @@ class BackupHeadsPass {
 }  // namespace
 
 TasksPass backup_heads_pass() {
-  return {"finding backup heads", make_pass<BackupHeadsPass, TasksInput, Statistics>,
+  return {"finding backup heads", make_pass<BackupHeadsPass, TasksInput>,
           [](const TasksInput& input, std::uint64_t batch) {
             const std::size_t n_repaired = input.repaired.empty()
                                                ? most_repaired

@@ -20,7 +20,7 @@ std::vector<std::vector<Vector>> mean_z_of(const TasksInput& input, const Statis
   return means;
 }
 
-class HeadEffectsPass {
+class HeadEffectsPass : public TaskPass {
  public:
   HeadEffectsPass(const TasksInput& input, const Statistics& earlier)
       : input_(input),
@@ -29,7 +29,7 @@ class HeadEffectsPass {
         ablation_(input.model, input.compute, input.settings.ablation(0)),
         gradient_(input.model, input.compute),
         attribution_(input.model) {}
-  std::uint64_t run_batch(std::uint64_t number, DocumentStatistics& statistics) {
+  std::uint64_t run_batch(std::uint64_t number, DocumentStatistics& statistics) override {
     const PairBatch& batch = input_.batches[number];
     const Task& task = input_.tasks[batch.task];
     const SequenceBatch sequences = sequences_of(task, batch, false);
@@ -151,7 +151,7 @@ class HeadEffectsPass {
 }  // namespace
 
 TasksPass head_effects_pass() {
-  return {"ablating heads on tasks", make_pass<HeadEffectsPass, TasksInput, Statistics>,
+  return {"ablating heads on tasks", make_pass<HeadEffectsPass, TasksInput>,
           // Every ablation of each head runs from the head's layer on; then the gradient.
           [](const TasksInput& input, std::uint64_t batch) {
             const ModelConfig& config = input.model.config;

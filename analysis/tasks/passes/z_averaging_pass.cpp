@@ -5,11 +5,11 @@
 namespace headscope {
 namespace {
 
-class ZAveragingPass {
+class ZAveragingPass : public TaskPass {
  public:
-  ZAveragingPass(const TasksInput& input, const Statistics& /*earlier*/)
+  explicit ZAveragingPass(const TasksInput& input)
       : input_(input), forward_(input.model, input.compute) {}
-  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) {
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
     const PairBatch& pairs = input_.batches[batch];
     const Task& task = input_.tasks[pairs.task];
     const SequenceBatch sequences = sequences_of(task, pairs, true);
@@ -38,7 +38,7 @@ class ZAveragingPass {
 }  // namespace
 
 TasksPass z_averaging_pass() {
-  return {"averaging heads on tasks", make_pass<ZAveragingPass, TasksInput, Statistics>,
+  return {"averaging heads on tasks", make_pass<ZAveragingPass, TasksInput>,
           [](const TasksInput& input, std::uint64_t batch) { return input.n_token(batch); }};
 }
 
