@@ -119,14 +119,16 @@ TaskTable circuit_table(const ResultsGroup& group) {
                   {}};
   for (std::size_t task = 0; task < group.dimension("task").size(); ++task) {
     const bool has_circuit = !std::isnan(group.values("circuit_edges_90")(task)),
-               is_done = group.values("can_do")(task) == 1;
-    const std::string strongest = strongest_between_heads(group, task);
-    table.rows.push_back({task_name(group, task),
-                          {has_circuit ? circuit_text(group, task)
-                           : is_done   ? "–"
-                                       : "not shown to do the task",
-                           has_circuit ? pruned_text(group, task) : "–",
-                           has_circuit && !strongest.empty() ? strongest : "–"}});
+               is_done = group.values("can_do")(task) == 1,
+               has_interval = group.variable("edge_margin").estimate(task).has_interval();
+    const std::string strongest = is_done ? strongest_between_heads(group, task) : "";
+    table.rows.push_back(
+        {task_name(group, task),
+         {has_circuit    ? circuit_text(group, task)
+          : !is_done     ? "not shown to do the task"
+          : has_interval ? "edges not shown to raise the margin"
+                         : "too few pairs to tell",
+          has_circuit ? pruned_text(group, task) : "–", strongest.empty() ? "–" : strongest}});
   }
   return table;
 }

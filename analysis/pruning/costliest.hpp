@@ -9,16 +9,20 @@
 
 namespace headscope {
 
-/// The head that costs most to set to zero, of those shown to cost something where the run has
+/// The head that costs most to ablate, of those shown to cost something where the run has
 /// intervals.
 class CostliestHead {
  public:
   /// @param group  `pruning`.
-  /// @param heads  those that the model has not lost.
-  CostliestHead(const ResultsGroup& group, const std::vector<std::size_t>& heads);
+  /// @param heads     those that the model has not lost.
+  /// @param ablation  zero_place or mean_place.
+  CostliestHead(const ResultsGroup& group, const std::vector<std::size_t>& heads,
+                std::size_t ablation);
 
   /// Whether a head raises the loss.
   bool is_any() const { return head_.has_value(); }
+  /// Whether the cost is no chance, or the run has no intervals.
+  bool is_shown() const { return is_shown_; }
   /// What `sentence` says of the head; where there is none, or its cost may be chance, that.
   std::string text(const std::function<std::string(const CostliestHead&)>& sentence) const;
 

@@ -29,11 +29,19 @@ std::string one_head_line(const ResultsGroup& group, const CostliestHead& costli
          number_text(group.values("n_harmless")(0), 0) + " of " + number_text(n_interval, 0) + ".";
 }
 
-std::string matter_text(const ResultsGroup& group, const CostliestHead& costliest) {
+/// @param set_to_mean  the costliest head of the other ablation; it may be another head.
+std::string matter_text(const ResultsGroup& group, const CostliestHead& costliest,
+                        const CostliestHead& set_to_mean) {
   const double n_interval = group.values("n_interval")(0);
-  const std::string text = costliest.text([](const CostliestHead& head) {
-    return head.name() + " matters " + head.most() + ": without it the loss rises by " +
-           number_text(head.rise(), 3) + " nats.";
+  const std::string text = costliest.text([&](const CostliestHead& head) {
+    const std::string rise = number_text(head.rise(), 3) + " nats";
+    if (!set_to_mean.is_shown() || set_to_mean.name() == head.name()) {
+      return head.name() + " matters " + head.most() + ": without it the loss rises by " + rise +
+             ".";
+    }
+    return "Set to zero, " + head.name() + " costs " + head.most() + " (" + rise +
+           "); set to its mean, " + set_to_mean.name() + " costs " + set_to_mean.most() + " (" +
+           number_text(set_to_mean.rise(), 3) + " nats).";
   });
   if (n_interval == 0) {
     return text + (costliest.is_any() ? " Without intervals this may be chance." : "");
@@ -135,8 +143,9 @@ void add_heads(const Results& results, const ResultsGroup& group, Description& d
     description.headline.matter = description.found = no_head_left_text;
     return;
   }
-  const CostliestHead costliest(group, left);
-  description.headline.matter = description.found = matter_text(group, costliest);
+  const CostliestHead costliest(group, left, zero_place);
+  description.headline.matter = description.found =
+      matter_text(group, costliest, CostliestHead(group, left, mean_place));
   description.add("Pruning one head", one_head_line(group, costliest));
   description.add("Pruning many", many_heads_line(group));
   description.add("Two phases", phases_line(group));

@@ -287,8 +287,8 @@ std::string summary_text(const ResultsGroup& group, const DocumentRows& rows,
   const std::vector<Index> left = config.heads_left();
   const std::string loss = loss_text(group, rows) + " ";
   if (left.empty()) return loss + no_head_left_text;
-  return loss + CostliestHead(group, {left.begin(), left.end()}).text(costliest_text) + " " +
-         harmless_text(group) + correlation_text(group);
+  return loss + CostliestHead(group, {left.begin(), left.end()}, zero_place).text(costliest_text) +
+         " " + harmless_text(group) + correlation_text(group);
 }
 
 /// A model that does worse than guessing is not read as it was trained: no claim is settled.

@@ -11,7 +11,8 @@ namespace headscope {
 /// Rows of the statistics, in the order of the arrays.
 inline constexpr std::size_t n_ablation_row = 4;  ///< zero, mean, all but one, resample
 inline constexpr std::size_t resample_row = 3;    ///< NaN where there is no other document
-inline constexpr std::size_t resample_place = 2;  ///< among the ablations of the results
+/// Places among the ablations of the results.
+inline constexpr std::size_t zero_place = 0, mean_place = 1, resample_place = 2;
 /// Elements of `donor_variance` after those of heads: how the summed loss over heads varies with
 /// the donor, and pieces with fewer than two donors.
 enum DonorPart : std::size_t { donor_sum_over_heads, donor_n_without, n_donor_part };

@@ -174,17 +174,27 @@ class LaneFits {
     }
   }
 
-  bool has_label(Index head) const {
-    return !labels_.empty() && !labels_[layer_ * n_head_ + head].empty();
+  /// The features that the head's types name. Empty without a type, and where the model has no
+  /// feature of one of them, such as a relation with too few arcs: it cannot say what that label
+  /// says.
+  std::vector<std::string> label_of(Index head) const {
+    std::vector<std::string> named;
+    for (const std::string_view type : fields::split(labels_[layer_ * n_head_ + head], ';')) {
+      const std::vector<std::string> features = fields::split_words(std::string(type));
+      const bool is_known = std::ranges::any_of(features, [&](const std::string& feature) {
+        return std::ranges::count(data_.features.names(), feature) > 0;
+      });
+      if (!is_known) return {};
+      named.insert(named.end(), features.begin(), features.end());
+    }
+    return named;
   }
 
   bool label_takes(std::size_t feature, Index head) const {
-    if (!has_label(head)) return false;
+    const std::vector<std::string> named = label_of(head);
     const std::string& name = data_.features.names()[feature];
-    if (name == "sink" || name == "log_distance" || name == "distance") return true;
-    const std::vector<std::string_view> named =
-        fields::split(labels_[layer_ * n_head_ + head], ' ');
-    return std::ranges::find(named, name) != named.end();
+    const bool is_distance = name == "log_distance" || name == "distance";
+    return !named.empty() && (is_distance || std::ranges::count(named, name) > 0);
   }
 
   LaneValues mean_attended(const ScoreHalf& half) const {

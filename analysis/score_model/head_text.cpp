@@ -11,7 +11,7 @@ namespace headscope {
 namespace {
 
 constexpr std::size_t most_terms = 4, most_families = 3;
-constexpr double least_share = 0.02;  // of a term in the sum of all terms' sizes
+constexpr double least_share = 0.02;  // of a term in the sum of all terms' pulls
 
 const std::map<std::string, std::string> feature_words{
     {"offset_0", "itself"},
@@ -60,7 +60,7 @@ std::vector<std::string> measurable_families(const ResultsGroup& group, std::siz
     const Estimate found_gain = gain.estimate(family * n_head_total + head);
     if (!found_gain.is_above(least_family_gain)) continue;
     if (names[family] == "lexical" && divergence < least_lexical_divergence(d_model)) continue;
-    found.emplace_back(found_gain.value, family_words(group, names[family]));
+    found.emplace_back(found_gain.value, names[family]);
   }
   std::ranges::stable_sort(found, std::ranges::greater(),
                            [](const auto& found_gain) { return found_gain.first; });
@@ -70,21 +70,36 @@ std::vector<std::string> measurable_families(const ResultsGroup& group, std::siz
   return families;
 }
 
-/// The terms that pull the model furthest from uniform attention.
-std::string largest_terms(const ResultsGroup& group, std::size_t head, std::size_t n_head_total) {
-  const std::vector<std::string>& names = group.labels("feature");
-  const Array &pull = group.values("coefficient_pull"), &coefficient = group.values("coefficient");
-  const auto size = [&](std::size_t f) { return std::abs(pull.values[f * n_head_total + head]); };
+/// The terms that pull the model furthest from uniform attention, among them the furthest of each
+/// family.
+std::string largest_terms(const ResultsGroup& group, std::size_t head, std::size_t n_head_total,
+                          const std::vector<std::string>& families) {
+  const std::vector<std::string>&names = group.labels("feature"),
+        &family_of = group.texts("feature_family");
+  const Array &pulls = group.values("coefficient_pull"), &coefficient = group.values("coefficient");
+  const auto pull = [&](std::size_t f) { return pulls.values[f * n_head_total + head]; };
   double sum = 0;
-  for (std::size_t f = 1; f < names.size(); ++f) sum += size(f);
   std::vector<std::size_t> order;
   for (std::size_t f = 1; f < names.size(); ++f) {
-    if (size(f) >= least_share * sum) order.push_back(f);
+    sum += std::max(pull(f), 0.0);
+    order.push_back(f);
   }
-  std::ranges::stable_sort(order, std::ranges::greater(), size);
-  order.resize(std::min(order.size(), most_terms));
-  std::vector<std::string> terms;
+  std::ranges::stable_sort(order, std::ranges::greater(), pull);
+  const auto leads_family = [&](std::size_t f) {
+    const auto first =
+        std::ranges::find(order, family_of[f], [&](std::size_t i) { return family_of[i]; });
+    return *first == f && std::ranges::count(families, family_of[f]) > 0;
+  };
+  std::vector<std::size_t> shown;
+  std::ranges::copy_if(order, std::back_inserter(shown), leads_family);
   for (const std::size_t f : order) {
+    if (shown.size() < most_terms && pull(f) >= least_share * sum && !leads_family(f)) {
+      shown.push_back(f);
+    }
+  }
+  std::ranges::stable_sort(shown, std::ranges::greater(), pull);
+  std::vector<std::string> terms;
+  for (const std::size_t f : shown) {
     const std::string logits = number_text(coefficient.values[f * n_head_total + head], 2);
     terms.push_back(signed_text(logits) + (terms.empty() ? " logits" : "") + " to " +
                     words_of_feature(names[f]));
@@ -110,9 +125,13 @@ std::string effect_part(const ResultsGroup& group, std::size_t head, std::size_t
          ")";
 }
 
-std::string attended_part(const std::vector<std::string>& families, bool by_several,
-                          bool has_interval) {
-  if (!families.empty()) return "Attends by " + enumeration(families);
+std::string attended_part(const ResultsGroup& group, const std::vector<std::string>& families,
+                          bool by_several, bool has_interval) {
+  if (!families.empty()) {
+    std::vector<std::string> words;
+    for (const std::string& family : families) words.push_back(family_words(group, family));
+    return "Attends by " + enumeration(words);
+  }
   if (!has_interval) return "Without intervals the run cannot tell what the head attends by";
   if (!by_several) return "Attends by no measurable family of features";
   return "Attends by several families of features: without any one of them its model still "
@@ -157,13 +176,13 @@ void add_head_texts(Index d_model, ResultsGroup& group) {
     const std::vector<std::string> families =
         measurable_families(group, head, explained.size(), d_model);
     const bool by_several = attends_by_several_families(group, head);
-    texts[head] =
-        attended_part(families, by_several, has_gain_interval(group, head)) +
-        ". The largest terms of its model: " + largest_terms(group, head, explained.size()) +
-        ". All features explain " + percent(explained[head]) +
-        " of its attention beyond the first token on held-out text" +
-        (by_several ? explained_part(group, head, explained.size()) : "") +
-        effect_part(group, head, explained.size()) + ".";
+    texts[head] = attended_part(group, families, by_several, has_gain_interval(group, head)) +
+                  ". The largest terms of its model: " +
+                  largest_terms(group, head, explained.size(), families) +
+                  ". All features explain " + percent(explained[head]) +
+                  " of its attention beyond the first token on held-out text" +
+                  (by_several ? explained_part(group, head, explained.size()) : "") +
+                  effect_part(group, head, explained.size()) + ".";
   }
   group.add(score_variables()["attends_text"], std::move(texts));
 }

@@ -46,7 +46,10 @@ const VariableTable& score_variables() {
        "1 - sum KL(A|A^) / sum KL(A|uniform) over sampled queries of odd-numbered documents; A is "
        "the head's attention, A^ the model with the features of the step, fitted on even-numbered "
        "documents; no value where KL(A|uniform) is below " +
-           uniform + " nats per query, and at step label for heads without a type",
+           uniform +
+           " nats per query, and at step label for heads without a type or with one of whose "
+           "features "
+           "the model has none, such as a relation with too few arcs",
        logit_source, documents},
       {"deviance_explained_beyond_sink", "step layer head", "1",
        beyond + "; no value where KL(A'|uniform) is below " + uniform +
@@ -112,7 +115,8 @@ const VariableTable& score_variables() {
            "explain more than " +
            gain +
            " beyond the first token, and without any one family more than half of that stays, by "
-           "the intervals; and the features with the largest coefficient_pull"},
+           "the intervals; and the features with the largest coefficient_pull, among them that of "
+           "each of these families"},
       Declaration::integer(
           "surprise_document", "layer head example",
           "Document where the head's attention is furthest from its model with all features, among "

@@ -99,27 +99,30 @@ Figure carriers_figure(const Results& results) {
   const Variable& change = group.variable("margin_change");
   const std::size_t n_task = change.values.shape[1],
                     n_head_total = change.values.size() / n_task_ablation / n_task;
-  std::vector<std::string> places;
-  for (std::size_t i = 1; i <= most_heads; ++i) places.push_back(std::to_string(i));
   std::vector<ChartPanel> panels;
   for (const std::size_t task : shown_tasks(group)) {
     ChartPanel panel{task_name(group, task)};
     const double margin = group.values("margin")(task);
+    const std::vector<std::size_t> heads_shown = carriers(group, task, most_heads);
+    for (const std::size_t head_index : heads_shown) {
+      panel.x_labels.push_back(head_name(group, head_index));
+    }
+    panel.x_labels.resize(most_heads);
     for (std::size_t ablation = 0; ablation < n_task_ablation; ++ablation) {
       Series heads = Series::points(group.labels("ablation")[ablation] + " ablation");
       heads.shift = ablation == 0 ? -apart : apart;
-      for (const std::size_t head_index : carriers(group, task, most_heads)) {
+      for (const std::size_t head_index : heads_shown) {
         const Estimate lost =
             change.estimate((ablation * n_task + task) * n_head_total + head_index);
         heads.add(static_cast<double>(heads.x.size()),
                   {-lost.value / margin, -lost.high / margin, -lost.low / margin});
-        heads.point_labels.push_back(ablation == 1 ? head_name(group, head_index) : "");
       }
       heads.drop_partial_intervals();
       panel.series.push_back(std::move(heads));
     }
     panels.push_back(std::move(panel));
   }
+  std::vector<std::string> labels = panels.front().x_labels;
   return {
       .name = "tasks_best_heads",
       .group = group.name,
@@ -133,7 +136,7 @@ Figure carriers_figure(const Results& results) {
       .content = Chart{.panels = std::move(panels),
                        .x_title = "head, by the smaller share",
                        .y_title = "share of the margin lost",
-                       .x_labels = places,
+                       .x_labels = std::move(labels),
                        .separate_ranges = true}};
 }
 

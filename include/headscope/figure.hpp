@@ -99,13 +99,14 @@ struct ChartPanel {
   std::string title = {};
   std::vector<Series> series = {};
   std::vector<ReferenceLine> reference_lines = {};
+  std::vector<std::string> x_labels = {};  ///< instead of the chart's, and as many
 };
 
 /// Lines, points or bars, in one or several panels.
 struct Chart {
   std::vector<ChartPanel> panels = {};
   std::string x_title = {}, y_title = {};  ///< with units
-  std::vector<std::string> x_labels = {};  ///< for bars: one per whole-number x
+  std::vector<std::string> x_labels = {};  ///< one per whole-number x
   std::optional<double> y_low = {}, y_high = {};
   bool log_x = false, log_y = false;
   bool separate_ranges = false;  ///< each panel has the range of its own series

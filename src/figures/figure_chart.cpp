@@ -213,8 +213,11 @@ class ChartWriter {
                               longest_wide_row);
   }
 
+  /// From one whole-number x to the next, as drawn.
+  double column_step() const { return page_.panel_width / (x_ranges_[0].high - x_ranges_[0].low); }
+
   void lay_out_columns() {
-    const double step = page_.panel_width / (x_ranges_[0].high - x_ranges_[0].low);
+    const double step = column_step();
     if (chart_.x_labels.empty()) {
       const bool counted = !chart_.log_x && step > 20 && whole_numbers(chart_, &Series::x);
       page_.x = {.title = chart_.x_title,
@@ -256,6 +259,9 @@ class ChartWriter {
     if (numbered_across_) {
       page_.x.ticks =
           across.log ? log_ticks(across) : number_step(across.axis(), page_.panel_width);
+    }
+    if (const std::vector<std::string>& labels = panel.x_labels; !labels.empty()) {
+      page_.x.ticks = labelled_x_axis(chart_.x_title, labels, labels.size(), column_step()).ticks;
     }
     script_.axes(page_, index, panel.title);
     script_.set("xrange", gnuplot_range(across.low, across.high));

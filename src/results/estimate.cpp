@@ -171,6 +171,13 @@ double difference_of(float later, float first, double expected) {
   return std::abs(difference - expected) <= kept_rounding * size ? expected : difference;
 }
 
+/// The interval of a difference, no wider than from one's low bound to the other's high bound: a
+/// studentised one may be, where few parts decide it.
+Estimate within_bounds_of(const Estimate& later, const Estimate& first, Estimate difference) {
+  if (!later.has_width() || !first.has_width()) return difference;
+  return within(std::move(difference), later.low - first.high, later.high - first.low);
+}
+
 /// @param counts  as from part_counts, of as many parts as there are influences.
 Estimate influence_difference(const Estimate& later, const Estimate& first,
                               const std::vector<std::vector<double>>& counts) {
@@ -179,8 +186,9 @@ Estimate influence_difference(const Estimate& later, const Estimate& first,
   for (std::size_t part = 0; part < later.influences.size(); ++part) {
     influences.push_back(difference_of(later.influences[part], first.influences[part], 0));
   }
-  return studentised_estimate(value, influences, counts,
-                              [&] { return resampled_by_influence(value, influences); });
+  return within_bounds_of(later, first, studentised_estimate(value, influences, counts, [&] {
+                            return resampled_by_influence(value, influences);
+                          }));
 }
 
 Estimate resample_difference(const Estimate& later, const Estimate& first) {

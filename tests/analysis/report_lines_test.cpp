@@ -96,8 +96,9 @@ TEST(PruningLines, CallNoHeadOneThatMattersByChance) {
             "No head is shown to matter by itself: the costliest, L1H2, raises the loss by 2.5 "
             "nats, which may be chance. 6 of 6 heads can each be pruned without measurable loss.");
   increase.interval->low = increase.values.mapped([](double value) { return value - 1; });
-  EXPECT_THAT(described(pruning_presentation(), group).found,
-              testing::StartsWith("L1H2 matters most: without it the loss rises by 2.5 nats."));
+  EXPECT_THAT(
+      described(pruning_presentation(), group).found,
+      testing::StartsWith("Set to zero, L1H2 costs most (2.5 nats); set to its mean, L0H1 "));
 }
 
 TEST(PruningLines, NameTheCostliestOfTheHeadsThatAreShownToMatter) {
@@ -110,6 +111,12 @@ TEST(PruningLines, NameTheCostliestOfTheHeadsThatAreShownToMatter) {
             "nats. 4 of 5 heads can each be pruned without measurable loss.");
   EXPECT_THAT(lines(part)["Pruning one head"],
               testing::StartsWith("Setting L0H1 to zero costs most of the heads shown to matter:"));
+}
+
+TEST(PruningLines, NameTheCostliestHeadOfEachAblationWhereTheyDiffer) {
+  EXPECT_EQ(described(pruning_presentation(), pruning(0, 0)).found,
+            "Set to zero, L1H2 costs most (2.5 nats); set to its mean, L0H1 costs most (3 nats). "
+            "Without intervals this may be chance.");
 }
 
 TEST(PruningLines, NameNoHeadThatTheModelHasLostAndNoneByATie) {

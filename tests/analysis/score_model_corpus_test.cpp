@@ -269,6 +269,24 @@ TEST_F(PlantedScores, CutDocumentsHaveAsManyQueriesAsAskedFor) {
   EXPECT_EQ(group.scalar("judged_queries"), 8);
 }
 
+TEST_F(PlantedScores, ALabelWhoseFeaturesTheModelLacksIsNotJudged) {
+  settings_.options<ScoreModelOptions>() = {.n_query = 60, .n_effect = 0, .features = ""};
+  test::Passes passes = make();
+  dynamic_cast<CorpusAnalysis&>(*passes.model().items().front().analysis)
+      .use_head_texts(
+          {{"label_features",
+            {"sink;offset_1", "sink;cc_to_nowhere", "sink;offset_1;cc_to_nowhere", "",
+             "sink;cc_to_nowhere latest_punctuation", "sink", "sink;offset_1", "sink"}}});
+  const Array explained =
+      passes.results_of_all().front().values("deviance_explained").part(std::size_t{1});
+  for (const std::size_t head_index : {1, 2, 3}) {
+    EXPECT_TRUE(std::isnan(explained.values[head_index])) << head_index;
+  }
+  for (const std::size_t head_index : {0, 4, 5}) {
+    EXPECT_FALSE(std::isnan(explained.values[head_index])) << head_index;
+  }
+}
+
 TEST_F(PlantedScores, StatisticsOfTwoHalvesMergeToTheWhole) {
   const test::PlantedStories few(24);
   settings_.n_bootstrap = 20;

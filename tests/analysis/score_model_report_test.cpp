@@ -121,6 +121,7 @@ ResultsGroup heads_of_two_families() {
   group.add(variables["attends_by"], Array({1, 2}, {0, 0}));
   group.add(variables["coefficient"], Array({3, 1, 2}, {1, 1, 2, 2, 3, 3}));
   group.add(variables["coefficient_pull"], Array({3, 1, 2}, {1, 1, 2, 2, 1, 1}));
+  group.add(variables["feature_family"], {"sink", "position", "word_class"});
   return group;
 }
 
@@ -148,6 +149,36 @@ TEST(ScoreModelHeadText, SaysWhatIsExplainedWhereOneFamilyStandsInForAnother) {
             "alone 98 %).");
   EXPECT_THAT(texts[1], testing::StartsWith("Attends by no measurable family of features. "));
   EXPECT_THAT(texts[1], testing::EndsWith("on held-out text."));
+}
+
+TEST(ScoreModelHeadText, ListsTheLargestTermOfEachFamilyThatItNamesAndNoTermThatPullsBack) {
+  ResultsGroup group;
+  group.name = "score_model";
+  group.add_dimension(Dimension::count("layer", 1));
+  group.add_dimension(Dimension::count("head", 1));
+  group.add_dimension(
+      Dimension::labels("step", {"sink", "label", "position", "lexical", "features", "full"}));
+  group.add_dimension(Dimension::labels("family", {"position", "repetition"}));
+  group.add_dimension(
+      Dimension::labels("feature", {"sink", "offset_1", "offset_2", "offset_3", "offset_4",
+                                    "offset_5", "distance", "same_token", "after_copy"}));
+  const VariableTable& variables = score_variables();
+  group.add(variables["feature_family"], {"sink", "position", "position", "position", "position",
+                                          "position", "position", "repetition", "repetition"});
+  group.add(variables["deviance_explained_beyond_sink"],
+            std::vector<Estimate>(6, {0.9, 0.8, 0.95}));
+  group.add(variables["divergence_beyond_sink"], Array({1, 1}, {4}));
+  group.add(variables["family_gain"], std::vector<Estimate>{{0, -0.1, 0.1}, {0.5, 0.4, 0.6}});
+  group.add(variables["attends_by"], Array({1, 1}, {0}));
+  group.add(variables["coefficient"], Array({9, 1, 1}, {1, 11, 12, 13, 14, 15, 16, 17, 18}));
+  group.add(variables["coefficient_pull"],
+            Array({9, 1, 1}, {1, 0.9, 0.8, 0.7, 0.6, 0.5, -2, -0.1, 0.001}));
+  add_head_texts(64, group);
+  EXPECT_THAT(group.variable("attends_text").text[0],
+              testing::StartsWith(
+                  "Attends by repetition. The largest terms of its model: +11 logits to the token "
+                  "before, +12 to the token 2 before, +13 to the token 3 before, +18 to tokens "
+                  "after an earlier copy. All features explain 90 %"));
 }
 
 TEST(ScoreModelLines, SayThatTheModelHasNoHeadLeft) {

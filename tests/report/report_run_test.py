@@ -73,10 +73,16 @@ class RunReport(unittest.TestCase):
         self.assertEqual(category["names"], [words.get(name, name.replace("_", " ")) for name in data.attrs["flag_meanings"].split()])
 
     def test_effect_sentence(self):
-        increase = self.results["pruning/loss_increase"][0].ravel()
-        head, rise = re.search(r"(L\d+H\d+) matters most: without it the loss rises by ([\d.]+) nats", self.sentences["Effect."]).groups()
-        self.assertEqual(head, self.head(numpy.nanargmax(increase)))
-        self.assertAlmostEqual(float(rise), numpy.nanmax(increase), delta=0.001)
+        zero, mean = (increase.ravel() for increase in self.results["pruning/loss_increase"][:2])
+        alone = re.search(r"(L\d+H\d+) matters most: without it the loss rises by ([\d.]+) nats", self.sentences["Effect."])
+        apart = re.search(r"Set to zero, (L\d+H\d+) costs most \(([\d.]+) nats\); set to its mean, (L\d+H\d+) costs most \(([\d.]+) nats\)",
+                          self.sentences["Effect."])
+        said = [alone.groups()] if alone else [apart.groups()[:2], apart.groups()[2:]]
+        for increase, (head, rise) in zip((zero, mean), said):
+            self.assertEqual(head, self.head(numpy.nanargmax(increase)))
+            self.assertAlmostEqual(float(rise), numpy.nanmax(increase), delta=0.001)
+        if alone:
+            self.assertEqual(alone[1], self.head(numpy.nanargmax(mean)))
         low = self.results["pruning/loss_increase_ci_low"][0].ravel()
         harmless, of = map(int, re.search(r"(\d+) of (\d+) heads can each be pruned without measurable", self.sentences["Effect."]).groups())
         self.assertEqual(of, numpy.isfinite(low).sum())

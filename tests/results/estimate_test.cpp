@@ -373,6 +373,23 @@ TEST(Bootstrap, PairedDifferencesOfValuesOfFewUnitsAreStudentisedWhereTheyCanBe)
   EXPECT_NEAR(difference.high, change[0].high, 1e-4);
 }
 
+// Three units of 24 make the value, and t is large.
+TEST(Bootstrap, PairedDifferencesReachNoFurtherThanTheBoundsOfBothValues) {
+  constexpr std::size_t n = 24;
+  std::vector<float> of_few(n, 0), of_none(n, 0);
+  of_few[3] = of_few[7] = 2.1F;
+  of_few[9] = 1.3F;
+  const auto difference = [&](double margin) {
+    return paired_differences({{0.74, 0.74 - margin, 0.74 + margin, {}, of_few}},
+                              {{0.2, 0.17, 0.26, {}, of_none}})
+        .front();
+  };
+  const Estimate wide = difference(10), narrow = difference(0.06);
+  EXPECT_GT(wide.high - wide.low, 0.5);
+  EXPECT_NEAR(narrow.low, 0.68 - 0.26, 1e-12);
+  EXPECT_NEAR(narrow.high, 0.8 - 0.17, 1e-12);
+}
+
 TEST(Bootstrap, PairedDifferencesThatDoNotDifferBeyondRoundingHaveNoInterval) {
   const std::vector<Estimate> resampled{{0.025, 0, 0.05, {0, 0.025F, 0.05F}, {}}},
       higher{{0.075, 0.05, 0.1, {0.05F, 0.075F, 0.1F}, {}}};

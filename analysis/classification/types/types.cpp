@@ -204,7 +204,7 @@ std::vector<std::string> label_features(const ResultsGroup& group) {
   for (std::size_t i = 0; i < features.size(); ++i) {
     std::string& of_head = by_head[i % n_head_total];
     if (has_type[i] == 1 && of_head.empty()) of_head = "sink";
-    if (!features[i].empty()) of_head += " " + features[i];
+    if (!features[i].empty()) of_head += ";" + features[i];
   }
   return by_head;
 }

@@ -39,8 +39,9 @@ std::vector<std::string> choice_texts(const HeadType& type, const ResultsGroup& 
 /// @param group  with relations.
 void add_types(const MeasuredTypes& types, const Measured& measured, ResultsGroup& group);
 
-/// By head, the names of the features of the score model that its types name, separated by blanks,
-/// after `sink`; empty for a head without a type.
+/// By head, the features of the score model that its types name: `sink;upos_PUNCT
+/// latest_punctuation`, after `sink` those of each type that names some; empty for a head without a
+/// type.
 /// @param group  with types.
 std::vector<std::string> label_features(const ResultsGroup& group);
 
