@@ -165,22 +165,28 @@ std::vector<Figure> layer_figures(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
   if (finite_values(group.values("mean_abs_cosine").values).empty()) return {};
   const Array& cosine = group.values("cosine");
+  const auto of_shared = [&](std::size_t space, const std::string& before) {
+    const std::string text = sharing_text(results, space);
+    return text.empty() ? "" : before + text;
+  };
   return {
       mean_cosine(results, group),
       {.name = "cosine_residual_space",
        .group = group.name,
        .title = "Cosine of head outputs in residual space",
        .caption = "Cosine between the outputs z W_O of two heads of a layer, stacked over tokens. "
-                  "A head with itself is left out.",
+                  "A head with itself is left out." +
+                  of_shared(residual_space, " "),
        .source = headscope_definition,
-       .content = layer_matrices(cosine.part(1), cosine_scale())},
+       .content = layer_matrices(cosine.part(residual_space), cosine_scale())},
       {.name = "cosine_head_space",
        .group = group.name,
        .title = "Cosine of head outputs in head space",
        .caption = "Cosine between the values z of two heads of a layer, stacked over tokens. Each "
-                  "head's basis is its own, so the sign and size have no absolute meaning.",
+                  "head's basis is its own, so the sign and size have no absolute meaning." +
+                  of_shared(head_space, " Heads that share keys and values share the basis. "),
        .source = headscope_definition,
-       .content = layer_matrices(cosine.part(0), cosine_scale())},
+       .content = layer_matrices(cosine.part(head_space), cosine_scale())},
       {.name = "kornblith2019_cka",
        .group = group.name,
        .title = "Linear CKA of heads",

@@ -50,6 +50,7 @@ Description description(const Results& results) {
   if (std::isnan(trained)) return description;
   if (!group.has("mean_abs_cosine_difference")) {
     description.add("Likeness", trained_text(trained) + ".");
+    description.add("Shared values", sharing_text(results, residual_space));
     return description;
   }
   const Variable& difference = group.variable("mean_abs_cosine_difference");
@@ -65,6 +66,7 @@ Description description(const Results& results) {
   };
   description.add("Likeness", likeness_line(trained, mean_untrained(group), of_space(head_space),
                                             of_space(residual_space)));
+  description.add("Shared values", sharing_text(results, residual_space));
   return description;
 }
 
@@ -101,6 +103,32 @@ std::string likeness_line(double trained, double untrained, const std::vector<Es
          change_text(before) + "; after W_O they are " + change_text(after) + ".";
 }
 
+std::string sharing_text(const Results& results, std::size_t space) {
+  const ResultsGroup& group = results.group("correlation");
+  const Array cosines = group.values("cosine").part(space);
+  const std::size_t n_layer = cosines.shape[0], n_head = cosines.shape[1];
+  const std::size_t n_group = static_cast<std::size_t>(
+      results.integer("n_kv_head").value_or(static_cast<std::int64_t>(n_head)));
+  if (n_group >= n_head) return "";
+  const std::size_t n_shared = n_head / n_group;
+  std::vector<double> sharing, apart;
+  for (std::size_t layer = 0; layer < n_layer; ++layer) {
+    for (std::size_t a = 0; a < n_head; ++a) {
+      for (std::size_t b = a + 1; b < n_head; ++b) {
+        const double cosine = std::abs(cosines(layer, a, b));
+        if (!std::isnan(cosine)) (a / n_shared == b / n_shared ? sharing : apart).push_back(cosine);
+      }
+    }
+  }
+  if (sharing.empty()) return "";
+  return "Heads that share keys and values have a mean absolute cosine of " +
+         number_text(mean_of_numbers(sharing), 2) + " in " + group.labels("space")[space] +
+         " space" +
+         (apart.empty() ? ""
+                        : ", other heads of a layer " + number_text(mean_of_numbers(apart), 2)) +
+         ".";
+}
+
 Presentation correlation_presentation() {
   return {.group = "correlation",
           .describe = description,
@@ -108,11 +136,9 @@ Presentation correlation_presentation() {
           .nearest = {{.title = "Attend most alike (distance)",
                        .variable = "js_distance",
                        .smallest = true,
-                       .chance = "",
                        .alike = true},
                       {.title = "Write most alike or opposite (cosine)",
                        .variable = "cosine_all",
-                       .chance = "",
                        .alike = true}},
           .measures = {{"mean_abs_cosine", "mean_abs_cosine_mean", ""},
                        {"mean_abs_cosine_difference", "mean_abs_cosine_difference_mean", ""},

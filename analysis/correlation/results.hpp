@@ -30,6 +30,11 @@ void add_control_comparison(const Statistics& statistics,
 std::string likeness_line(double trained, double untrained, const std::vector<Estimate>& before,
                           const std::vector<Estimate>& after);
 
+/// `Heads that share keys and values have a mean absolute cosine of 0.59 in head space, other heads
+/// of a layer 0.024.`; empty where no heads share them.
+/// @param space  head_space or residual_space.
+std::string sharing_text(const Results& results, std::size_t space);
+
 Presentation correlation_presentation();
 
 std::vector<Figure> correlation_figures(const Results& results);

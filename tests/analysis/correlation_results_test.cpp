@@ -305,6 +305,32 @@ TEST(CorrelationSummary, NamesThePairOfResidualSpaceWithTheLargestCosine) {
   EXPECT_THAT(group.summary, HasSubstr("largest absolute cosine is L0H0 and L0H1: -0.25."));
 }
 
+TEST(CorrelationLines, TellHeadsThatShareKeysAndValuesFromTheOthers) {
+  Results results;
+  ResultsGroup& group = results.groups.emplace_back();
+  group.name = "correlation";
+  group.add_dimension(Dimension::labels("space", {"head", "residual"}));
+  group.add_dimension(Dimension::count("layer", 1));
+  group.add_dimension(Dimension::count("head_i", 4));
+  group.add_dimension(Dimension::count("head_j", 4));
+  Array cosines({2, 1, 4, 4}, 0.1);
+  cosines(0, 0, 0, 1) = 0.5;
+  cosines(0, 0, 2, 3) = -0.7;
+  cosines(0, 0, 1, 2) = std::nan("");
+  cosines(1, 0, 2, 3) = 0.9;
+  group.add(Declaration{"cosine", "space layer head_i head_j", "cosine", "cosine"}, cosines);
+  EXPECT_EQ(sharing_text(results, head_space), "") << "all heads have their keys";
+  results.attributes["n_kv_head"] = std::int64_t{2};
+  EXPECT_EQ(sharing_text(results, head_space),
+            "Heads that share keys and values have a mean absolute cosine of 0.6 in head space, "
+            "other heads of a layer 0.1.");
+  EXPECT_THAT(sharing_text(results, residual_space), HasSubstr("of 0.5 in residual space, "));
+  results.attributes["n_kv_head"] = std::int64_t{1};
+  EXPECT_EQ(sharing_text(results, residual_space),
+            "Heads that share keys and values have a mean absolute cosine of 0.23 in residual "
+            "space.");
+}
+
 TEST(CorrelationCosines, OfAHeadWithoutOutputAreNotANumber) {
   Statistics statistics = sums_of({0}, {0});
   DocumentStatistics batch(statistics, 1);
