@@ -271,7 +271,10 @@ Figure dependency_alignment_figure(const Results& results) {
       .caption =
           "Share of each head's word-level attention to earlier words that runs along a dependency "
           "arc, whichever end attends. A head that spreads evenly over the earlier words has " +
-          number_text(group.scalar("dependency_alignment_baseline"), 3) + ".",
+          number_text(group.scalar("dependency_alignment_baseline"), 3) +
+          ", one that attends to the word before " +
+          number_text(group.scalar("dependency_alignment_previous"), 3) +
+          ": many arcs join neighbours.",
       .source = "Vig & Belinkov 2019, figure 6",
       .content = head_map("share of attention",
                           {{"", values_of_heads(results, "dependency_alignment")}}, 0)};

@@ -87,6 +87,8 @@ constexpr std::array<ScoreInfo, n_baseline> baselines{{
     {"dependency_alignment_baseline",
      "dependency_alignment of a head that attends evenly to all earlier words", "1",
      "Vig & Belinkov 2019"},
+    {"dependency_alignment_previous",
+     "dependency_alignment of a head that attends to the word before", "1", headscope_definition},
 }};
 static_assert(scores.back().name && baselines.back().name, "every enumerator has a line");
 

@@ -54,8 +54,9 @@ enum class Baseline {
   distance_uniform,
   distance_furthest,
   dependency_alignment_baseline,
+  dependency_alignment_previous,
 };
-inline constexpr std::size_t n_baseline = 4;
+inline constexpr std::size_t n_baseline = 5;
 const ScoreInfo& baseline_info(Baseline baseline);
 
 /// Name of the sum that holds the denominators of the sum `name`.

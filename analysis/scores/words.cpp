@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/text.hpp"
 
@@ -254,6 +255,21 @@ Ratio dependency_alignment_baseline(const WordStructure& words) {
     if (words.tokens[later].empty()) continue;
     if (n_earlier > 0) alignment += {n_partner[later] / n_earlier, 1};
     ++n_earlier;
+  }
+  return alignment;
+}
+
+Ratio dependency_alignment_previous(const WordStructure& words) {
+  std::vector<Index> before(words.tokens.size(), no_position);
+  Ratio alignment;
+  Index last = no_position;
+  for (Index word = 0; word < words.tokens.size(); ++word) {
+    if (words.tokens[word].empty()) continue;
+    if (last != no_position) ++alignment.denominator;
+    before[word] = std::exchange(last, word);
+  }
+  for (const Arc& arc : words.arcs) {
+    if (arc.earlier == before[arc.later]) ++alignment.numerator;
   }
   return alignment;
 }

@@ -117,6 +117,9 @@ Ratio dependency_alignment(const arma::mat& attention, const WordStructure& word
 /// The same for a head that spreads evenly over the earlier words.
 Ratio dependency_alignment_baseline(const WordStructure& words);
 
+/// The same for a head that attends to the word before.
+Ratio dependency_alignment_previous(const WordStructure& words);
+
 /// Attention on the tokens of each word class over the attention on all keys but the sink, queries
 /// q >= 2.
 /// @param token_class  of WordStructure, not empty.

@@ -139,6 +139,16 @@ TEST(DependencyAlignment, BaselineSpreadsEvenlyOverEarlierWords) {
   EXPECT_DOUBLE_EQ(baseline.denominator, 2);
 }
 
+TEST(DependencyAlignment, OfTheWordBeforeIsTheShareOfWordsJoinedToIt) {
+  WordStructure words;
+  words.tokens = {{1}, {2}, {}, {3}, {4, 5}};  // the third word has no token
+  words.arcs = {{1, 0, "det"}, {3, 1, "obj"}, {4, 0, "root"}};
+  const Ratio previous = dependency_alignment_previous(words);
+  EXPECT_DOUBLE_EQ(previous.numerator, 2);
+  EXPECT_DOUBLE_EQ(previous.denominator, 3);
+  EXPECT_DOUBLE_EQ(dependency_alignment_previous({}).denominator, 0);
+}
+
 TEST(Coreference, ScoresMentionsThatHaveAnAntecedent) {
   Piece piece = example_piece();
   piece.mentions = {make_mention("a", 0), make_mention("b", 1), make_mention("a", 3),

@@ -541,6 +541,8 @@ def main(results_path, model_path, corpus_path, tokenizer_folder="", n_tested="0
             for i, its in enumerate(tokens_of):
                 if its and n_earlier:
                     part.add("dependency_alignment_baseline", sum(arc[0] == i for arc in arcs) / n_earlier, 1)
+                    before = max(j for j in range(i) if tokens_of[j])
+                    part.add("dependency_alignment_previous", any(arc[:2] == (i, before) for arc in arcs), 1)
                 n_earlier += bool(its)
             for _, _, pronoun, right in asked:
                 for rule, is_right in zip(RULES, right):
@@ -599,7 +601,7 @@ def main(results_path, model_path, corpus_path, tokenizer_folder="", n_tested="0
     found = ratio(halves["all"])
     for name in ("sink", "entropy", "confidence", "distance", "distance_even", "variability", "previous_token", "delimiter", "duplicate_token",
                  "rare_token", "semantic", "dependency_alignment", "coreference", "coreference_pronoun", "delimiter_baseline",
-                 "distance_uniform", "distance_furthest", "dependency_alignment_baseline"):
+                 "distance_uniform", "distance_furthest", "dependency_alignment_baseline", "dependency_alignment_previous"):
         compare(name, found[name], group[name][()])
     for name in ("offset_share", "offset_mass"):
         compare(name, [found[name, o] for o in range(9)], group[name][()])

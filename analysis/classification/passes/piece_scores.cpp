@@ -44,6 +44,8 @@ void PieceScores::add_baselines() {
   add(Baseline::distance_furthest, furthest_attention_distance(n_token));
   add(Baseline::dependency_alignment_baseline,
       traits_.words.has_dependencies ? dependency_alignment_baseline(traits_.words) : Ratio());
+  add(Baseline::dependency_alignment_previous,
+      traits_.words.has_dependencies ? dependency_alignment_previous(traits_.words) : Ratio());
   const RatioSum classes = ratio_sum(statistics_, "word_class_baseline", {n_block, n_word_class});
   if (!traits_.words.token_class.empty()) {
     const auto shares = word_class_baselines(traits_.words.token_class);
