@@ -85,7 +85,8 @@ std::string rules_line(const ResultsGroup& group) {
   return " " + count_text(n_offset_alone, "head") + (n_offset_alone == 1 ? " is" : " are") +
          " shown to beat the best fixed offset on some relation by at least " +
          number_text(100 * least_gain, 2) + " points" +
-         (names_word_class(group) ? "; " + std::to_string(n_both) + (n_both == 1 ? " is" : " are") +
+         (names_word_class(group) ? "; " + (n_both == 0 ? "none" : std::to_string(n_both)) +
+                                        (n_both < 2 ? " is" : " are") +
                                         " also shown to beat the nearest word of the best part of "
                                         "speech."
                                   : ".");

@@ -38,8 +38,13 @@ std::string group_title(const ResultsGroup& group) {
   return is_control(group) ? title + ", in an untrained model" : title;
 }
 
-std::string_view verdict_text(Verdict verdict) {
-  switch (verdict) {
+bool is_tested(const Claim& claim) {
+  return !std::isnan(claim.effect.value);
+}
+
+std::string_view verdict_text(const Claim& claim) {
+  if (!is_tested(claim)) return "not tested";
+  switch (claim.verdict) {
     case Verdict::holds:
       return "holds";
     case Verdict::does_not_hold:

@@ -12,11 +12,6 @@
 namespace headscope {
 namespace {
 
-// Without an effect nothing was measured.
-bool is_tested(const Claim& claim) {
-  return !std::isnan(claim.effect.value);
-}
-
 constexpr const char *warning_about = "Warning", *model_about = "Model";
 
 // `before` and the field of the first description that has it; empty if none does.

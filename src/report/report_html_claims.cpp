@@ -6,18 +6,19 @@
 namespace headscope {
 namespace {
 
-std::string badge(Verdict verdict) {
-  const std::string_view kind = verdict == Verdict::holds           ? "holds\">✓ "
-                                : verdict == Verdict::does_not_hold ? "fails\">✗ "
-                                                                    : "open\">? ";
-  return "<span class=\"badge " + std::string(kind) + std::string(verdict_text(verdict)) +
+std::string badge(const Claim& claim) {
+  const std::string_view kind = claim.verdict == Verdict::holds           ? "holds\">✓ "
+                                : claim.verdict == Verdict::does_not_hold ? "fails\">✗ "
+                                : is_tested(claim)                        ? "open\">? "
+                                                                          : "open\">– ";
+  return "<span class=\"badge " + std::string(kind) + std::string(verdict_text(claim)) +
          "</span>";
 }
 
 std::string claim_html(const PlacedClaim& placed) {
   const Claim& claim = *placed.claim;
   const std::string effect = effect_text(claim);
-  std::string html = "<details class=\"claim\"><summary>" + badge(claim.verdict) +
+  std::string html = "<details class=\"claim\"><summary>" + badge(claim) +
                      " <span class=\"claim-number\">" + placed.label + "</span> " +
                      prose_html(claim.statement) + "</summary>\n<p>" + prose_html(claim.evidence) +
                      "</p>\n<p>";

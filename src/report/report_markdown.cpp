@@ -100,7 +100,7 @@ std::string claims_text(const ReportContent& content) {
     table.rows.push_back(
         {label,
          "",
-         {claim->statement, std::string(verdict_text(claim->verdict)),
+         {claim->statement, std::string(verdict_text(*claim)),
           effect.empty() ? "" : claim->effect_name + ": " + effect,
           claim->evidence + (claim->source.empty() ? "" : " Source: " + claim->source + ".")}});
   }
