@@ -11,8 +11,7 @@ std::string badge(const Claim& claim) {
                                 : claim.verdict == Verdict::does_not_hold ? "fails\">✗ "
                                 : is_tested(claim)                        ? "open\">? "
                                                                           : "open\">– ";
-  return "<span class=\"badge " + std::string(kind) + std::string(verdict_text(claim)) +
-         "</span>";
+  return "<span class=\"badge " + std::string(kind) + std::string(verdict_text(claim)) + "</span>";
 }
 
 std::string claim_html(const PlacedClaim& placed) {
