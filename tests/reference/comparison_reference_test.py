@@ -153,6 +153,10 @@ class Comparison(unittest.TestCase):
                     low, high = (self.found[joined + "_difference" + bound].values[1] for bound in ("_ci_low", "_ci_high"))
                     paired = ~np.isnan(low)
                     expected = difference_intervals(first, second, name, difference[1])
+                    (first_low, first_high), (second_low, second_high) = (
+                        [run[name + bound].values for bound in ("_ci_low", "_ci_high")] for run in (first, second))
+                    has_width = (first_high > first_low) & (second_high > second_low)
+                    expected = [np.where(has_width, np.clip(values, second_low - first_high, second_high - first_low), values) for values in expected]
                     known = ~np.isnan(expected[0])
                     self.assertTrue((paired | ~known).all(), joined)
                     for bound, values in zip((low, high), expected):
