@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "base/processor_seconds.hpp"
@@ -55,8 +56,7 @@ class Trial {
     }
     EngineSpeeds speeds;
     for (std::size_t e = 1; e < tried_.size(); ++e) {
-      const arma::vec ratios = arma::vec(tried_.front().seconds) / arma::vec(tried_[e].seconds);
-      speeds.push_back({tried_[e].engine, arma::median(ratios)});
+      speeds.push_back({tried_[e].engine, median_ratio(tried_.front().seconds, tried_[e].seconds)});
     }
     return speeds;
   }
@@ -112,6 +112,15 @@ class Trial {
     }
     errors.rethrow();
     return sum;
+  }
+
+  static double median_ratio(const std::vector<double>& dividends,
+                             const std::vector<double>& divisors) {
+    std::vector<double> ratios(dividends.size());
+    std::ranges::transform(dividends, divisors, ratios.begin(), std::divides());
+    const auto middle = ratios.begin() + ratios.size() / 2;
+    std::ranges::nth_element(ratios, middle);
+    return *middle;
   }
 
   Index d_model_, d_mlp_, n_column_;
