@@ -177,7 +177,7 @@ std::vector<Claim> specialisation_claims(const MeasuredTypes& types,
 void settle_by_controls(const HeadTypeList& types, const std::vector<ControlHeads>& controls,
                         Index n_head_total, std::vector<Claim>& claims) {
   for (std::size_t type = 0; type < types.size(); ++type) {
-    // Of types with a part of claim 7.
+    // Types without a part of claim 7 have no such claim.
     const auto claim = std::ranges::find(claims, type_statement(types[type]), &Claim::statement);
     if (claim == claims.end() || !(claim->effect.value > 0)) continue;
     if (controls.empty()) {

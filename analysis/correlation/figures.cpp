@@ -165,9 +165,10 @@ std::vector<Figure> layer_figures(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
   if (finite_values(group.values("mean_abs_cosine").values).empty()) return {};
   const Array& cosine = group.values("cosine");
-  const auto of_shared = [&](std::size_t space, const std::string& before) {
+  const auto of_shared = [&](std::size_t space, const std::string& before,
+                             const std::string& without) {
     const std::string text = sharing_text(results, space);
-    return text.empty() ? "" : before + text;
+    return text.empty() ? without : before + text;
   };
   return {
       mean_cosine(results, group),
@@ -176,15 +177,15 @@ std::vector<Figure> layer_figures(const Results& results) {
        .title = "Cosine of head outputs in residual space",
        .caption = "Cosine between the outputs z W_O of two heads of a layer, stacked over tokens. "
                   "A head with itself is left out." +
-                  of_shared(residual_space, " "),
+                  of_shared(residual_space, " ", ""),
        .source = headscope_definition,
        .content = layer_matrices(cosine.part(residual_space), cosine_scale())},
       {.name = "cosine_head_space",
        .group = group.name,
        .title = "Cosine of head outputs in head space",
        .caption = "Cosine between the values z of two heads of a layer, stacked over tokens. Each "
-                  "head's basis is its own, so the sign and size have no absolute meaning." +
-                  of_shared(head_space, " Heads that share keys and values share the basis. "),
+                  "head has another basis, so the sign and size have no absolute meaning" +
+                  of_shared(head_space, ", except for heads that share keys and values. ", "."),
        .source = headscope_definition,
        .content = layer_matrices(cosine.part(head_space), cosine_scale())},
       {.name = "kornblith2019_cka",

@@ -109,7 +109,7 @@ std::string sharing_text(const Results& results, std::size_t space) {
   const std::size_t n_layer = cosines.shape[0], n_head = cosines.shape[1];
   const std::size_t n_group = static_cast<std::size_t>(
       results.integer("n_kv_head").value_or(static_cast<std::int64_t>(n_head)));
-  if (n_group >= n_head) return "";
+  if (n_group == 0 || n_group >= n_head) return "";
   const std::size_t n_shared = n_head / n_group;
   std::vector<double> sharing, apart;
   for (std::size_t layer = 0; layer < n_layer; ++layer) {

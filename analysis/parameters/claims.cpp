@@ -72,7 +72,7 @@ Claim parameter_count_claim(const Model& model) {
                    ". Block-diagonal projections would need " +
                    integer_text(attention_parameters(ProjectionScheme::block_diagonal_all,
                                                      AttentionShape::of(model.config))) +
-                   (model.config.n_group() < model.config.n_head
+                   (model.config.n_group() < model.config.n_head && largest_ratio < 1
                         ? ". Heads that share keys and values need fewer weights"
                         : "") +
                    ". The numbers are counted, hence exact; the claim holds when they are equal.";

@@ -102,7 +102,8 @@ const VariableTable path_variables{
      circuit_discovery, by_pairs},
     {"circuit_edges_90", "task", "count",
      "smallest number of edges, largest |edge_integrated| first, from which faithfulness stays at "
-     "0.9 or more; checked at the steps and at the further numbers that four rounds of search try; "
+     "0.9 or more; checked at the steps and at the further numbers that four rounds of search try, "
+     "and interpolated between the two around 0.9; "
      "the interval keeps the order of the edges; no value unless the interval of edge_margin lies "
      "above 0",
      circuit_discovery, by_pairs},

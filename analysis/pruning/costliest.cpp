@@ -14,11 +14,11 @@ CostliestHead::CostliestHead(const ResultsGroup& group, const std::vector<std::s
     : n_head_(group.dimension("head").size()) {
   const Variable& increase = group.variable("loss_increase");
   const double baseline = group.scalar("loss_baseline"), rounding = rounding_of(baseline);
+  const std::size_t n_head_total = increase.values.shape[1] * increase.values.shape[2];
   std::vector<double> costs, shown;
   bool any_interval = false;
   for (const std::size_t head_index : heads) {
-    const Estimate cost =
-        increase.estimate(ablation * group.values("loss_increase").part(0).size() + head_index);
+    const Estimate cost = increase.estimate(ablation * n_head_total + head_index);
     any_interval |= cost.has_interval();
     costs.push_back(cost.value > rounding ? cost.value : std::nan(""));
     shown.push_back(is_measurable(cost, baseline) ? cost.value : std::nan(""));

@@ -13,7 +13,7 @@ namespace headscope {
 /// intervals.
 class CostliestHead {
  public:
-  /// @param group  `pruning`.
+  /// @param group     `pruning`.
   /// @param heads     those that the model has not lost.
   /// @param ablation  zero_place or mean_place.
   CostliestHead(const ResultsGroup& group, const std::vector<std::size_t>& heads,

@@ -33,18 +33,27 @@ std::string one_head_line(const ResultsGroup& group, const CostliestHead& costli
 std::string matter_text(const ResultsGroup& group, const CostliestHead& costliest,
                         const CostliestHead& set_to_mean) {
   const double n_interval = group.values("n_interval")(0);
-  const std::string text = costliest.text([&](const CostliestHead& head) {
+  const auto by_mean = [&] {
+    return "set to its mean, " + set_to_mean.name() + " costs " + set_to_mean.most() + " (" +
+           number_text(set_to_mean.rise(), 3) + " nats).";
+  };
+  const std::string of_zero = costliest.text([&](const CostliestHead& head) {
     const std::string rise = number_text(head.rise(), 3) + " nats";
     if (!set_to_mean.is_shown() || set_to_mean.name() == head.name()) {
       return head.name() + " matters " + head.most() + ": without it the loss rises by " + rise +
              ".";
     }
-    return "Set to zero, " + head.name() + " costs " + head.most() + " (" + rise +
-           "); set to its mean, " + set_to_mean.name() + " costs " + set_to_mean.most() + " (" +
-           number_text(set_to_mean.rise(), 3) + " nats).";
+    return "Set to zero, " + head.name() + " costs " + head.most() + " (" + rise + "); " +
+           by_mean();
   });
+  const bool is_shown_by_mean_alone = !costliest.is_shown() && set_to_mean.is_shown();
+  const std::string text = is_shown_by_mean_alone
+                               ? "Set to zero, no head is shown to matter by itself; " + by_mean()
+                               : of_zero;
   if (n_interval == 0) {
-    return text + (costliest.is_any() ? " Without intervals this may be chance." : "");
+    return text + (costliest.is_any() || set_to_mean.is_any()
+                       ? " Without intervals this may be chance."
+                       : "");
   }
   return text + " " + harmless_heads_text(group) + " be pruned without measurable loss.";
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "base/label_text.hpp"
@@ -70,8 +71,8 @@ std::vector<std::string> measurable_families(const ResultsGroup& group, std::siz
   return families;
 }
 
-/// The terms that pull the model furthest from uniform attention, among them the furthest of each
-/// family.
+/// The terms that pull the model furthest from uniform attention, and of each of the families the
+/// one that pulls furthest or, if all pull back, least.
 std::string largest_terms(const ResultsGroup& group, std::size_t head, std::size_t n_head_total,
                           const std::vector<std::string>& families) {
   const std::vector<std::string>&names = group.labels("feature"),
@@ -176,9 +177,9 @@ void add_head_texts(Index d_model, ResultsGroup& group) {
     const std::vector<std::string> families =
         measurable_families(group, head, explained.size(), d_model);
     const bool by_several = attends_by_several_families(group, head);
+    const std::string terms = largest_terms(group, head, explained.size(), families);
     texts[head] = attended_part(group, families, by_several, has_gain_interval(group, head)) +
-                  ". The largest terms of its model: " +
-                  largest_terms(group, head, explained.size(), families) +
+                  (terms.empty() ? "" : ". The largest terms of its model: " + terms) +
                   ". All features explain " + percent(explained[head]) +
                   " of its attention beyond the first token on held-out text" +
                   (by_several ? explained_part(group, head, explained.size()) : "") +

@@ -48,8 +48,7 @@ const VariableTable& score_variables() {
        "documents; no value where KL(A|uniform) is below " +
            uniform +
            " nats per query, and at step label for heads without a type or with one of whose "
-           "features "
-           "the model has none, such as a relation with too few arcs",
+           "features the model has none, such as a relation with too few arcs",
        logit_source, documents},
       {"deviance_explained_beyond_sink", "step layer head", "1",
        beyond + "; no value where KL(A'|uniform) is below " + uniform +

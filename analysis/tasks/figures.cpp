@@ -107,7 +107,6 @@ Figure carriers_figure(const Results& results) {
     for (const std::size_t head_index : heads_shown) {
       panel.x_labels.push_back(head_name(group, head_index));
     }
-    panel.x_labels.resize(most_heads);
     for (std::size_t ablation = 0; ablation < n_task_ablation; ++ablation) {
       Series heads = Series::points(group.labels("ablation")[ablation] + " ablation");
       heads.shift = ablation == 0 ? -apart : apart;
@@ -122,7 +121,8 @@ Figure carriers_figure(const Results& results) {
     }
     panels.push_back(std::move(panel));
   }
-  std::vector<std::string> labels = panels.front().x_labels;
+  std::vector<std::string> places;
+  for (std::size_t i = 1; i <= most_heads; ++i) places.push_back(std::to_string(i));
   return {
       .name = "tasks_best_heads",
       .group = group.name,
@@ -136,7 +136,7 @@ Figure carriers_figure(const Results& results) {
       .content = Chart{.panels = std::move(panels),
                        .x_title = "head, by the smaller share",
                        .y_title = "share of the margin lost",
-                       .x_labels = std::move(labels),
+                       .x_labels = std::move(places),
                        .separate_ranges = true}};
 }
 

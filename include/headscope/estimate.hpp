@@ -149,7 +149,9 @@ class Bootstrap {
 /// Estimates less the first ones, of the same values and units under another model. Intervals are
 /// studentised as Bootstrap's, from differences of influences; if few parts decide a difference
 /// (t above 10), the bootstrap_estimate (headscope/resampling.hpp) of their resampled means. Where
-/// both estimates have resamples instead, the central 95 % of the differences. None where one has
+/// both estimates have resamples instead, the central 95 % of the differences. Intervals from
+/// influences reach no further than from one estimate's bound to the other's, where both have
+/// width. None where one has
 /// influences and the other has not, or not of as many parts, and none without width (with_width).
 /// @param estimates  as many as `first`.
 std::vector<Estimate> paired_differences(const std::vector<Estimate>& estimates,

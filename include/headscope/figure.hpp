@@ -99,7 +99,8 @@ struct ChartPanel {
   std::string title = {};
   std::vector<Series> series = {};
   std::vector<ReferenceLine> reference_lines = {};
-  std::vector<std::string> x_labels = {};  ///< instead of the chart's, and as many
+  /// Instead of the chart's, and at most as many; not of horizontal charts.
+  std::vector<std::string> x_labels = {};
 };
 
 /// Lines, points or bars, in one or several panels.

@@ -45,6 +45,11 @@ void check(const std::string& figure, const Chart& chart) {
     }
     if (is_spans(series)) check_count(what + " interval", series.y.size(), series.low.size());
   }
+  for (const ChartPanel& panel : chart.panels) {
+    const std::size_t most = chart.horizontal ? 0 : chart.x_labels.size();
+    check_count(figure + " panel labels", std::min(most, panel.x_labels.size()),
+                panel.x_labels.size());
+  }
 }
 
 // Whether an axis counts something.
@@ -216,6 +221,12 @@ class ChartWriter {
   /// From one whole-number x to the next, as drawn.
   double column_step() const { return page_.panel_width / (x_ranges_[0].high - x_ranges_[0].low); }
 
+  /// The panel's, or that of the layout.
+  Axis x_axis_of(const ChartPanel& panel) const {
+    if (panel.x_labels.empty()) return page_.x;
+    return labelled_x_axis(chart_.x_title, panel.x_labels, panel.x_labels.size(), column_step());
+  }
+
   void lay_out_columns() {
     const double step = column_step();
     if (chart_.x_labels.empty()) {
@@ -227,6 +238,9 @@ class ChartWriter {
                  .format = format(x_ranges_[0])};
     } else {
       page_.x = labelled_x_axis(chart_.x_title, chart_.x_labels, chart_.x_labels.size(), step);
+      for (const ChartPanel& panel : chart_.panels) {
+        page_.x.extent = std::max(page_.x.extent, x_axis_of(panel).extent);
+      }
     }
     double numbers = 0;
     for (const Range& range : y_ranges_) {
@@ -260,10 +274,9 @@ class ChartWriter {
       page_.x.ticks =
           across.log ? log_ticks(across) : number_step(across.axis(), page_.panel_width);
     }
-    if (const std::vector<std::string>& labels = panel.x_labels; !labels.empty()) {
-      page_.x.ticks = labelled_x_axis(chart_.x_title, labels, labels.size(), column_step()).ticks;
-    }
-    script_.axes(page_, index, panel.title);
+    Page page = page_;
+    page.x.ticks = x_axis_of(panel).ticks;
+    script_.axes(page, index, panel.title);
     script_.set("xrange", gnuplot_range(across.low, across.high));
     script_.set("yrange", gnuplot_range(up.low, up.high));
     std::set<const KeyEntry*> named;

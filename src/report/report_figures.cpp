@@ -59,12 +59,13 @@ json series_json(const Series& series) {
 }
 
 json chart_json(const Chart& chart) {
-  const auto panel_json = [](const ChartPanel& panel) -> json {
-    return {{"title", one_line(panel.title)}, {"series", json_list(panel.series, series_json)}};
+  const auto panel_json = [&](const ChartPanel& panel) -> json {
+    return {{"title", one_line(panel.title)},
+            {"xLabels", json_texts(panel.x_labels.empty() ? chart.x_labels : panel.x_labels)},
+            {"series", json_list(panel.series, series_json)}};
   };
   return {{"xTitle", one_line(chart.x_title)},
           {"yTitle", one_line(chart.y_title)},
-          {"xLabels", json_texts(chart.x_labels)},
           {"horizontal", chart.horizontal},
           {"panels", json_list(chart.panels, panel_json)}};
 }

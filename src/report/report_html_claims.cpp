@@ -7,10 +7,10 @@ namespace headscope {
 namespace {
 
 std::string badge(const Claim& claim) {
-  const std::string_view kind = claim.verdict == Verdict::holds           ? "holds\">✓ "
+  const std::string_view kind = !is_tested(claim)                         ? "open\">– "
+                                : claim.verdict == Verdict::holds         ? "holds\">✓ "
                                 : claim.verdict == Verdict::does_not_hold ? "fails\">✗ "
-                                : is_tested(claim)                        ? "open\">? "
-                                                                          : "open\">– ";
+                                                                          : "open\">? ";
   return "<span class=\"badge " + std::string(kind) + std::string(verdict_text(claim)) + "</span>";
 }
 

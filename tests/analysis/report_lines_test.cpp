@@ -101,6 +101,14 @@ TEST(PruningLines, CallNoHeadOneThatMattersByChance) {
       testing::StartsWith("Set to zero, L1H2 costs most (2.5 nats); set to its mean, L0H1 "));
 }
 
+TEST(PruningLines, NameTheHeadThatMeanAblationAloneShowsToMatter) {
+  ResultsGroup group = pruning(6, 6);
+  with_wide_intervals(group).interval->low(1, 0, 1) = 0.5;
+  EXPECT_THAT(described(pruning_presentation(), group).found,
+              testing::StartsWith("Set to zero, no head is shown to matter by itself; set to its "
+                                  "mean, L0H1 costs most (3 nats). 6 of 6"));
+}
+
 TEST(PruningLines, NameTheCostliestOfTheHeadsThatAreShownToMatter) {
   ResultsGroup group = pruning(5, 4);
   Variable& increase = with_wide_intervals(group);
@@ -124,7 +132,8 @@ TEST(PruningLines, NameNoHeadThatTheModelHasLostAndNoneByATie) {
             "L0H1 matters as much as any: without it the loss rises by 0.1 nats. Without intervals "
             "this may be chance.");
   EXPECT_EQ(described(pruning_presentation(), pruning(0, 0), "L0H1,L0H2,L1H0,L1H1,L1H2").found,
-            "No head's removal raises the loss.");
+            "Set to zero, no head is shown to matter by itself; set to its mean, L0H0 costs most "
+            "(0.1 nats). Without intervals this may be chance.");
 }
 
 TEST(PruningLines, SayThatTheModelHasNoHeadLeft) {

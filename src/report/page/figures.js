@@ -75,7 +75,7 @@ function pointText(series, i) {
 
 function pointsUnder(data, place) {
   const { chart } = data;
-  const { title, series } = chart.panels[place.panel];
+  const { title, xLabels, series } = chart.panels[place.panel];
   const points = series.flatMap((each) => each.x.map((x, i) => {
     const [right, up] = chart.horizontal ? [each.y[i], x + each.shift] : [x + each.shift, each.y[i]];
     const across = Math.abs(axisShare(data.x[place.panel], right) * place.width - place.x);
@@ -84,11 +84,11 @@ function pointsUnder(data, place) {
   })).filter(({ series: each, i }) => each.x[i] !== null && each.y[i] !== null);
   const nearest = (distance, most, from) => from.reduce((best, point) => (
     distance(point) < (best ? distance(best) : most) ? point : best), null);
-  const at = (each, i) => `${chart.xTitle ? `${chart.xTitle} ` : ""}${chart.xLabels[each.x[i]] || numberText(each.x[i])}`;
+  const at = (each, i) => `${chart.xTitle ? `${chart.xTitle} ` : ""}${xLabels[each.x[i]] || numberText(each.x[i])}`;
   const point = nearest(({ across, down }) => Math.hypot(across, down), 12, points);
   if (point && point.series.style === "points") {
     const { series: each, i } = point;
-    const headIndex = headData ? headIndexNamed(each.names[i] ?? "") : null;
+    const headIndex = headData ? headIndexNamed(each.names[i] || xLabels[each.x[i]] || "") : null;
     return {
       lines: [[title, each.names[i] || each.label].filter(Boolean).join(": "), `${at(each, i)}`,
         `${chart.yTitle ? `${chart.yTitle} ` : ""}${pointText(each, i)}`],
@@ -156,8 +156,8 @@ function figureCsv({ heatmap, chart, graph }) {
         name(heatmap.rowLabels, Math.floor(i / heatmap.columns)), name(heatmap.columnLabels, i % heatmap.columns), value]))]);
   }
   return csvText([["panel", "series", chart.xTitle || "x", chart.yTitle || "y", "low", "high", "name"],
-    ...chart.panels.flatMap(({ title, series }) => series.flatMap((each) => each.x.map((x, i) => [title,
-      each.label, chart.xLabels[x] || x, each.y[i], each.low[i] ?? null, each.high[i] ?? null, each.names[i] ?? ""])))]);
+    ...chart.panels.flatMap(({ title, xLabels, series }) => series.flatMap((each) => each.x.map((x, i) => [title,
+      each.label, xLabels[x] || x, each.y[i], each.low[i] ?? null, each.high[i] ?? null, each.names[i] ?? ""])))]);
 }
 
 function citation({ title, source }) {
