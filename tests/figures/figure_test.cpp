@@ -249,6 +249,26 @@ TEST_F(Figures, HorizontalChartsPutTheFirstLabelOnTop) {
   EXPECT_THAT(file("rows.dat"), HasSubstr("0.25 0.8 0.8 0.8\n")) << "shifted as drawn";
 }
 
+TEST_F(Figures, PanelsMayHaveOtherLabelsAlongX) {
+  Series heads = Series::points();
+  heads.add(0, 0.4);
+  heads.add(1, -0.1);
+  Chart chart{.panels = {{"agreement", {heads}, {}, {"L3H1", "L2H0"}},
+                         {"names", {heads}, {}, {"L5H7"}},
+                         {"", {heads}}},
+              .x_labels = {"first", "second"}};
+  draw({"labels", "g", "Title", "", "", chart});
+  for (const char* const label : {"L3H1", "L2H0", "L5H7", "first", "second"}) {
+    EXPECT_EQ(count(file("labels.svg"), std::string(">") + label + "<"), 1u) << label;
+  }
+  chart.panels[1].x_labels = {"L5H7", "L5H8", "L5H9"};
+  EXPECT_THROW(draw({"labels", "g", "Title", "", "", chart}), ShapeError) << "more than the chart";
+  chart.panels.pop_back();
+  chart.panels.pop_back();
+  chart.horizontal = true;
+  EXPECT_THROW(draw({"labels", "g", "Title", "", "", chart}), ShapeError) << "rows";
+}
+
 TEST_F(Figures, ALineOfRowsStandsUprightAtItsValue) {
   Series heads = Series::points();
   heads.add(0, 0.4);
