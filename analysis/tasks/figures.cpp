@@ -43,7 +43,7 @@ Figure heads_figure(const Results& results) {
                     n_head_total = n_head * group.dimension("layer").size();
   Heatmap map{.row_title = "task",
               .column_title = "head",
-              .value_title = "change of the margin (share of it)",
+              .value_title = "share of the margin lost",
               .scale = ColourScale::diverging,
               .low = -1,
               .high = 1};
@@ -63,7 +63,7 @@ Figure heads_figure(const Results& results) {
                                     without_removed_heads(results, change.part(tasks[row])).values,
                                 q_values = q.part(tasks[row]).values;
       for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-        panel.values(row, head_index) = std::clamp(changes[head_index] / margin, -1.0, 1.0);
+        panel.values(row, head_index) = std::clamp(-changes[head_index] / margin, -1.0, 1.0);
         panel.marked(row, head_index) = q_values[head_index] < significant_q ? 1 : 0;
       }
     }
@@ -73,9 +73,9 @@ Figure heads_figure(const Results& results) {
           .group = group.name,
           .title = "What each task loses without a head",
           .caption =
-              "Mean margin with the head ablated minus mean margin of the whole model, as a share "
+              "Mean margin of the whole model minus mean margin with the head ablated, as a share "
               "of the task's margin. Margin: log probability of the good side minus log "
-              "probability of the bad side. Changes beyond the margin have the colour of 1. A dot "
+              "probability of the bad side. Shares beyond 1 have the colour of 1. A dot "
               "marks changes with q < 0.05 over all heads and tasks (paired t-test, "
               "Benjamini-Hochberg). Left out are tasks that the model is not shown to do, and "
               "tasks for which no head costs margin by both ablations.",
