@@ -150,15 +150,15 @@ std::vector<std::string> corpus_warnings(const Corpus& corpus) {
   return warnings;
 }
 
-std::string tasks_warning(const TaskFiles& files) {
+std::vector<std::string> tasks_warnings(const TaskFiles& files) {
   std::vector<std::string> counts;
   for (const Task& task : files.tasks()) {
     if (task.n_copy * units_per_copy < task.pairs.size()) continue;
     counts.push_back(grouped(task.n_copy) + " of " + grouped(task.pairs.size()) + " of " +
                      task.name);
   }
-  if (counts.empty()) return "";
-  return "copies of an earlier pair: " + joined(counts, ", ") + copies_mislead;
+  if (counts.empty()) return {};
+  return {"copies of an earlier pair: " + joined(counts, ", ") + copies_mislead};
 }
 
 std::vector<std::string> corpus_notes(const Corpus& corpus) {

@@ -57,7 +57,7 @@ std::string first_token_text(const Tokenizer& tokenizer, bool prepend_bos);
 std::vector<std::string> corpus_warnings(const Corpus& corpus);
 
 /// `copies of an earlier pair: 20 of 200 of ioi; …`: the tasks with so many, from one of ten on.
-std::string tasks_warning(const TaskFiles& files);
+std::vector<std::string> tasks_warnings(const TaskFiles& files);
 
 /// One line each: which files of a folder are read and which are ignored, of many names the first
 /// few; corpus_warnings; `stories.txt: <|endoftext|> ends a document 120 times; …`.

@@ -299,10 +299,7 @@ std::vector<std::string> RunSetup::notes() const {
                     count_text(tokenizer_->size(), "token"));
   }
   if (corpus_) std::ranges::move(corpus_notes(*corpus_), std::back_inserter(notes));
-  if (tasks_) {
-    const std::string warning = tasks_warning(*tasks_);
-    if (!warning.empty()) notes.push_back(warning);
-  }
+  if (tasks_) std::ranges::move(tasks_warnings(*tasks_), std::back_inserter(notes));
   return notes;
 }
 
@@ -362,15 +359,16 @@ RunInput RunSetup::input() const {
     input.attributes["first_token"] =
         recorded_text(first_token_text(*tokenizer_, options_.reading.prepend_bos));
   }
+  const auto record_warnings = [&](const char* name, const std::vector<std::string>& warnings) {
+    if (!warnings.empty()) input.attributes[name] = recorded_text(joined(warnings, "; ") + ".");
+  };
   if (tasks_) {
     input.attributes["tasks_path"] = recorded_text(joined(task_paths_, " "));
-    const std::string warning = tasks_warning(*tasks_);
-    if (!warning.empty()) input.attributes["tasks_warning"] = recorded_text(warning + ".");
+    record_warnings("tasks_warning", tasks_warnings(*tasks_));
   }
   if (!corpus_) return input;
   input.attributes["corpus_path"] = recorded_text(joined(corpus_paths_, " "));
-  const std::string warnings = joined(corpus_warnings(*corpus_), "; ");
-  if (!warnings.empty()) input.attributes["corpus_warning"] = warnings + ".";
+  record_warnings("corpus_warning", corpus_warnings(*corpus_));
   return input;
 }
 

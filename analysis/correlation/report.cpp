@@ -48,9 +48,10 @@ Description description(const Results& results) {
   const double trained = group.scalar("mean_abs_cosine_mean");
   Description description;
   if (std::isnan(trained)) return description;
+  const std::string of_shared = sharing_text(results, residual_space);
   if (!group.has("mean_abs_cosine_difference")) {
     description.add("Likeness", trained_text(trained) + ".");
-    description.add("Shared values", sharing_text(results, residual_space));
+    description.add("Shared values", of_shared);
     return description;
   }
   const Variable& difference = group.variable("mean_abs_cosine_difference");
@@ -66,7 +67,7 @@ Description description(const Results& results) {
   };
   description.add("Likeness", likeness_line(trained, mean_untrained(group), of_space(head_space),
                                             of_space(residual_space)));
-  description.add("Shared values", sharing_text(results, residual_space));
+  description.add("Shared values", of_shared);
   return description;
 }
 

@@ -46,8 +46,11 @@ class LaneFits {
     keep_pulls(full.theta);
     fit_step(ScoreStep::sink, nullptr, [&](std::size_t f, Index) { return is_of(f, sink); });
     if (!labels_.empty()) {
-      fit_step(ScoreStep::label, nullptr,
-               [&](std::size_t f, Index head) { return label_takes(f, head); });
+      std::vector<std::vector<std::string>> of_label;  // by lane
+      for (Index l = 0; l < n_lane_; ++l) of_label.push_back(label_of(first_ + l));
+      fit_step(ScoreStep::label, nullptr, [&](std::size_t f, Index head) {
+        return std::ranges::count(of_label[head - first_], features.names()[f]) > 0;
+      });
     }
     fit_step(ScoreStep::position, nullptr,
              [&](std::size_t f, Index) { return is_of(f, sink) || is_of(f, position); });
@@ -174,11 +177,11 @@ class LaneFits {
     }
   }
 
-  /// The features that the head's types name. Empty without a type, and where the model has no
-  /// feature of one of them, such as a relation with too few arcs: it cannot say what that label
-  /// says.
+  /// The features of the head's label: those that its types name, and distance. Empty without a
+  /// type, and where the model has no feature of one of them, such as a relation with too few arcs:
+  /// it cannot say what that label says.
   std::vector<std::string> label_of(Index head) const {
-    std::vector<std::string> named;
+    std::vector<std::string> named{"log_distance", "distance"};
     for (const std::string_view type : fields::split(labels_[layer_ * n_head_ + head], ';')) {
       const std::vector<std::string> features = fields::split_words(std::string(type));
       const bool is_known = std::ranges::any_of(features, [&](const std::string& feature) {
@@ -188,13 +191,6 @@ class LaneFits {
       named.insert(named.end(), features.begin(), features.end());
     }
     return named;
-  }
-
-  bool label_takes(std::size_t feature, Index head) const {
-    const std::vector<std::string> named = label_of(head);
-    const std::string& name = data_.features.names()[feature];
-    const bool is_distance = name == "log_distance" || name == "distance";
-    return !named.empty() && (is_distance || std::ranges::count(named, name) > 0);
   }
 
   LaneValues mean_attended(const ScoreHalf& half) const {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "headscope/figure.hpp"
+#include "headscope/head_types.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
 #include "score_model/effects.hpp"
@@ -17,16 +18,24 @@ using testing::HasSubstr;
 
 constexpr double no_effect = std::numeric_limits<double>::quiet_NaN();
 
+/// Results without variables.
+ResultsGroup scored_heads(const HeadShape& shape, const std::vector<std::string>& families,
+                          const std::vector<std::string>& features) {
+  ResultsGroup scores;
+  scores.name = "score_model";
+  scores.add_dimension(Dimension::count("layer", shape.n_layer));
+  scores.add_dimension(Dimension::count("head", shape.n_head));
+  scores.add_dimension(
+      Dimension::labels("step", {"sink", "label", "position", "lexical", "features", "full"}));
+  scores.add_dimension(Dimension::labels("family", families));
+  scores.add_dimension(Dimension::labels("feature", features));
+  return scores;
+}
+
 /// Six heads; L0H2 has no measurable effect, and of the others L0H0 and L1H0 have a label.
 ResultsGroup six_heads() {
-  ResultsGroup group;
-  group.name = "score_model";
-  group.add_dimension(Dimension::count("layer", 2));
-  group.add_dimension(Dimension::count("head", 3));
-  group.add_dimension(
-      Dimension::labels("step", {"sink", "label", "position", "lexical", "features", "full"}));
-  group.add_dimension(Dimension::labels("family", {"position", "word_class"}));
-  group.add_dimension(Dimension::labels("feature", {"sink", "offset_1", "upos_NOUN", "capital"}));
+  ResultsGroup group = scored_heads({2, 3}, {"position", "word_class"},
+                                    {"sink", "offset_1", "upos_NOUN", "capital"});
   group.add_dimension(Dimension::labels("replacement", {"score_model", "mean"}));
   group.add_dimension(Dimension::numbers("share", {0, 0.25, 0.5, 0.75, 1}));
   const VariableTable& variables = score_variables();
@@ -97,14 +106,8 @@ TEST(ScoreModelLines, CountNoHeadsThatTheModelHasLost) {
 /// families; of L0H1 the run cannot tell whether it needs the second.
 ResultsGroup heads_of_two_families() {
   const double some = 0.005, nothing = -0.01;
-  ResultsGroup group;
-  group.name = "score_model";
-  group.add_dimension(Dimension::count("layer", 1));
-  group.add_dimension(Dimension::count("head", 2));
-  group.add_dimension(
-      Dimension::labels("step", {"sink", "label", "position", "lexical", "features", "full"}));
-  group.add_dimension(Dimension::labels("family", {"position", "word_class"}));
-  group.add_dimension(Dimension::labels("feature", {"sink", "offset_1", "upos_NOUN"}));
+  ResultsGroup group =
+      scored_heads({1, 2}, {"position", "word_class"}, {"sink", "offset_1", "upos_NOUN"});
   const VariableTable& variables = score_variables();
   const auto estimates = [](const std::vector<double>& values, const std::vector<double>& margin) {
     std::vector<Estimate> found;
@@ -152,16 +155,9 @@ TEST(ScoreModelHeadText, SaysWhatIsExplainedWhereOneFamilyStandsInForAnother) {
 }
 
 TEST(ScoreModelHeadText, ListsTheLargestTermOfEachFamilyThatItNamesAndNoTermThatPullsBack) {
-  ResultsGroup group;
-  group.name = "score_model";
-  group.add_dimension(Dimension::count("layer", 1));
-  group.add_dimension(Dimension::count("head", 1));
-  group.add_dimension(
-      Dimension::labels("step", {"sink", "label", "position", "lexical", "features", "full"}));
-  group.add_dimension(Dimension::labels("family", {"position", "repetition"}));
-  group.add_dimension(
-      Dimension::labels("feature", {"sink", "offset_1", "offset_2", "offset_3", "offset_4",
-                                    "offset_5", "distance", "same_token", "after_copy"}));
+  ResultsGroup group = scored_heads({1, 1}, {"position", "repetition"},
+                                    {"sink", "offset_1", "offset_2", "offset_3", "offset_4",
+                                     "offset_5", "distance", "same_token", "after_copy"});
   const VariableTable& variables = score_variables();
   group.add(variables["feature_family"], {"sink", "position", "position", "position", "position",
                                           "position", "position", "repetition", "repetition"});

@@ -23,6 +23,20 @@ Variable real_variable(const std::string& name, std::vector<std::string> dimensi
   return Declaration{name, std::move(dimensions), "1", name}.of(Array(std::move(shape)));
 }
 
+TEST(FigureData, PanelsHaveTheirLabelsAlongXOrThoseOfTheChart) {
+  std::vector<DrawnFigure> figures(1);
+  figures[0].figure.name = "best";
+  figures[0].figure.content =
+      Chart{.panels = {{.title = "a", .x_labels = {"L0H1", "L2H0"}}, {.title = "b"}},
+            .x_labels = {"1", "2"}};
+  const Results results;
+  const std::vector<Presentation> none;
+  const json data = json::parse(figure_data_json({results, none, figures}));
+  const json& panels = data.at("figures").at("best").at("chart").at("panels");
+  EXPECT_EQ(panels.at(0).at("xLabels"), json({"L0H1", "L2H0"}));
+  EXPECT_EQ(panels.at(1).at("xLabels"), json({"1", "2"}));
+}
+
 Results with_patterns(std::size_t n_document, std::size_t n_layer, std::size_t n_head,
                       std::size_t n_token) {
   Results results;
