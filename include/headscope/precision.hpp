@@ -90,10 +90,11 @@ std::vector<std::string> engine_options();
 
 /// Measures the engines that this processor has instructions for, beside OpenBLAS, in rounds of a
 /// layer's products at a model's shape, of at most 1024 x 1024 weights and 2048 columns. In each
-/// round every engine computes the same products in turn; a speed is the median over the rounds of
-/// the ratio to OpenBLAS in the same round. Times are processor times of the threads, without those
-/// of waiting for other threads; other processes do not lengthen them. Takes tenths of a second at
-/// the shape of GPT-2 small. Empty if there is no other engine.
+/// round every engine packs the weights and multiplies 256 columns per thread, whose time counts
+/// for all columns; a speed is the median over the rounds of the ratio to OpenBLAS in the same
+/// round. Times are processor times of the threads, without those of waiting for other threads;
+/// other processes do not lengthen them. Takes a tenth of a second at the shape of GPT-2 small.
+/// Empty if there is no other engine.
 EngineSpeeds try_engines(const ModelConfig& config);
 
 /// The fastest engines that keep a precision. An engine takes the place of a more exact one only if

@@ -113,11 +113,13 @@ TEST_F(TaskFilesTest, PairsThatRepeatAnEarlierOneOfTheTaskAreCounted) {
                            "\n",
                     turned = R"({"prefix": "a", "good": " c", "bad": " b"})"
                              "\n",
+                    other_bad = R"({"prefix": "a", "good": " b", "bad": " d"})"
+                                "\n",
                     sentences = R"({"sentence_good": "a b", "sentence_bad": "a c"})"
                                 "\n",
                     other_task = R"({"task": "u", "prefix": "a", "good": " b", "bad": " c"})"
                                  "\n";
-  EXPECT_EQ(read(pair + turned + other_task).at(0).n_copy, 0U);
+  EXPECT_EQ(read(pair + turned + other_bad + other_task).at(0).n_copy, 0U);
   const std::vector<Task> tasks = read(pair + turned + other_task + pair + sentences);
   EXPECT_EQ(tasks.at(0).pairs.size(), 4U);
   EXPECT_EQ(tasks.at(0).n_copy, 2U);

@@ -30,10 +30,11 @@ class Trial {
         d_mlp_(std::min(config.d_mlp, most_weights)),
         // As wide as the products of all ablated heads of a layer.
         n_column_(std::min(config.n_head * config.n_ctx, most_columns)),
+        n_tried_(std::min(n_column_, columns_per_thread * Index(blas::thread_count()))),
         weights_(scattered(d_model_, d_mlp_)),
-        narrow_(scattered(d_model_, n_column_)),
-        wide_(d_mlp_ * n_column_),
-        back_(d_model_ * n_column_) {
+        narrow_(scattered(d_model_, n_tried_)),
+        wide_(d_mlp_ * n_tried_),
+        back_(d_model_ * n_tried_) {
     scratch_.make_room();
     for (const EngineEntry& entry : engines()) {
       if (entry.arithmetic == nullptr || entry.arithmetic->has_instructions()) {
@@ -62,7 +63,7 @@ class Trial {
   }
 
  private:
-  static constexpr Index most_weights = 1024, most_columns = 2048;
+  static constexpr Index most_weights = 1024, most_columns = 2048, columns_per_thread = 256;
 
   struct Tried {
     Engine engine;
@@ -73,33 +74,32 @@ class Trial {
     for (Tried& engine : tried_) {
       const Products products = Products(engine.engine, scratch_).for_columns(n_column_);
       const blas::ConstView W{weights_.data(), d_mlp_, d_model_, d_mlp_};
-      const blas::ConstView narrow{narrow_.data(), d_model_, n_column_, d_model_};
-      const blas::View wide{wide_.data(), d_mlp_, n_column_, d_mlp_},
-          back{back_.data(), d_model_, n_column_, d_model_};
+      const blas::ConstView narrow{narrow_.data(), d_model_, n_tried_, d_model_};
+      const blas::View wide{wide_.data(), d_mlp_, n_tried_, d_mlp_},
+          back{back_.data(), d_model_, n_tried_, d_model_};
       engine.seconds.push_back(multiply(W, blas::Transpose::no, narrow, wide, products) +
                                multiply(W, blas::Transpose::yes, wide, back, products));
     }
   }
 
-  // Y = W X. Returns the seconds that the threads took together, without those in which one waited
-  // for others, which are processor time too.
+  // Y = W X for `n_tried_` columns. Returns the seconds that the threads would take together for
+  // `n_column_`, whose weights are packed once too. The seconds in which a thread waits for others,
+  // which are processor time, do not count.
   double multiply(blas::ConstView W, blas::Transpose transpose, blas::ConstView X, blas::View Y,
                   const Products& products) {
-    constexpr Index most_block = 256;
     const auto n_thread = static_cast<Index>(blas::thread_count());
-    const Index block = std::clamp(X.n_col / n_thread / Arithmetic::block * Arithmetic::block,
-                                   Arithmetic::block, most_block);
-    double sum = 0;
+    const Index block = (X.n_col + n_thread - 1) / n_thread;
+    double packing = 0, sum = 0;
     ThreadErrors errors;
     const auto time = [&](const auto& work) {
       const double begin = thread_seconds();
       errors.run(work);
       return thread_seconds() - begin;
     };
-#pragma omp parallel reduction(+ : sum)
+#pragma omp parallel reduction(+ : packing, sum)
     {
 #pragma omp single
-      sum += time([&] { product_.set(W, transpose, products); });
+      packing = time([&] { product_.set(W, transpose, products); });
 #pragma omp for schedule(static)
       for (Index first = 0; first < X.n_col; first += block) {
         sum += time([&] {
@@ -111,7 +111,7 @@ class Trial {
       }
     }
     errors.rethrow();
-    return sum;
+    return packing + sum * static_cast<double>(n_column_) / static_cast<double>(n_tried_);
   }
 
   static double median_ratio(const std::vector<double>& dividends,
@@ -123,7 +123,7 @@ class Trial {
     return *middle;
   }
 
-  Index d_model_, d_mlp_, n_column_;
+  Index d_model_, d_mlp_, n_column_, n_tried_;
   std::vector<float> weights_, narrow_, wide_, back_;
   Scratch scratch_;
   WeightProduct product_;
