@@ -243,7 +243,7 @@ RunSetup::RunSetup(RunOptions& options)
   check_memory_of(options_,
                   {.config = model_.config,
                    .settings = settings,
-                   .n_token = context_,
+                   .n_token = corpus_ && !tasks_ ? corpus_->longest_piece() : context_,
                    .n_document = corpus_ ? corpus_->n_document() : 0,
                    .n_thread = blas::thread_count(),
                    .n_task = tasks_ ? tasks_->tasks().size() : 0,

@@ -135,6 +135,8 @@ class Corpus {
   std::uint64_t n_piece(std::uint64_t document) const;
   /// Pieces of all documents.
   std::uint64_t n_piece() const { return n_piece_; }
+  /// Tokens of the longest piece; `max_tokens` if a document is cut.
+  Index longest_piece() const { return longest_piece_; }
   /// Documents with the text or tokens of an earlier document.
   std::uint64_t n_copy() const { return n_copy_; }
   /// Different labels of dependency arcs (DEPREL without subtype).
@@ -166,6 +168,7 @@ class Corpus {
   std::vector<std::unique_ptr<CorpusFile>> files_;
   std::vector<std::uint64_t> first_document_;  // of each file
   std::uint64_t n_document_ = 0, n_piece_ = 0, n_copy_ = 0;
+  Index longest_piece_ = 0;
   std::string sha256_;
   std::vector<CorpusFolder> folders_;
   std::vector<UndividedFile> undivided_files_;

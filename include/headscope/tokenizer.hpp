@@ -95,8 +95,6 @@ class Tokenizer {
   std::size_t size() const;
   /// The most bytes of a text that one token stands for.
   std::size_t longest_token() const;
-  /// The most tokens that a text of n_byte bytes has.
-  std::size_t most_tokens(std::size_t n_byte) const;
   /// Most tokens that a space before a text adds.
   std::size_t most_space_tokens() const;
   /// Whether no token joins two words over a space. A text that is cut before a space then has the

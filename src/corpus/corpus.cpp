@@ -193,6 +193,7 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
       first_document_.push_back(n_document_);
       n_document_ += found.n_document();
       n_piece_ += found.n_piece();
+      longest_piece_ = std::max(longest_piece_, n_bos + found.longest_piece());
       for (const std::size_t content : found.content_hashes()) {
         n_copy_ += contents.insert(content).second ? 0 : 1;
       }

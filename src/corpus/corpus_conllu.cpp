@@ -90,16 +90,19 @@ class OpeningDocument {
   const DocumentTraits& traits() const { return traits_; }
   const std::string& text() const { return joined_.text(); }
 
-  std::vector<ConlluPiece> finish(const CorpusContext& context) {
+  /// The pieces, and the most tokens of a piece.
+  std::pair<std::vector<ConlluPiece>, Index> finish(const CorpusContext& context) {
     mentions_.finish(heads_);
     std::vector<ConlluPiece> pieces;
     const auto add_piece = [&](std::size_t first, std::size_t end) {
       pieces.push_back({sentences_[first].begin, sentences_[end - 1].end, sentences_[first].line,
                         std::nullopt, id_, 0});
     };
-    if (context.tokenizer->most_tokens(joined_.text().size()) <= context.max_tokens) {
+    const std::size_t n_token =
+        count_tokens(*context.tokenizer, joined_.text(), context.max_tokens);
+    if (n_token <= context.max_tokens) {
       add_piece(0, sentences_.size());
-      return pieces;
+      return {std::move(pieces), n_token};
     }
     std::vector<ByteSpan> spans;
     for (const ConlluPiece& sentence : sentences_) {
@@ -116,7 +119,7 @@ class OpeningDocument {
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       pieces[i].id = piece_name(id_, i, pieces.size());
     }
-    return pieces;
+    return {std::move(pieces), context.max_tokens};
   }
 
  private:
@@ -183,12 +186,13 @@ class ConlluFile : public CorpusFile {
 
   void add(OpeningDocument& document) {
     const std::size_t n_before = pieces_.size();
-    for (ConlluPiece& piece : document.finish(context_)) {
+    auto [pieces, most_tokens] = document.finish(context_);
+    for (ConlluPiece& piece : pieces) {
       piece.document = traits_.size();
       pieces_.push_back(std::move(piece));
     }
     traits_.push_back(document.traits());
-    add_document(document.text(), pieces_.size() - n_before);
+    add_document(document.text(), pieces_.size() - n_before, most_tokens);
   }
 
   std::string path_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,6 +30,8 @@ class CorpusFile {
   std::uint64_t n_separator() const { return n_separator_; }
   /// Labels of dependency arcs, without subtype.
   const std::set<std::string>& relations() const { return relations_; }
+  /// Tokens of the longest piece, without the first token; `max_tokens` if a document is cut.
+  Index longest_piece() const { return longest_piece_; }
   std::uint64_t n_piece() const { return document_ends_.empty() ? 0 : document_ends_.back(); }
   /// A number per document, equal for copies.
   const std::vector<std::size_t>& content_hashes() const { return content_hashes_; }
@@ -40,8 +43,10 @@ class CorpusFile {
  protected:
   /// Adds a document; its pieces follow those of the documents before it.
   /// @param content  bytes by which copies are known. @param n_piece  at least 1.
-  void add_document(std::string_view content, std::uint64_t n_piece) {
+  /// @param most_tokens  of a piece, without the first token.
+  void add_document(std::string_view content, std::uint64_t n_piece, Index most_tokens) {
     document_ends_.push_back(CorpusFile::n_piece() + n_piece);
+    longest_piece_ = std::max(longest_piece_, most_tokens);
     content_hashes_.push_back(std::hash<std::string_view>()(content));
   }
 
@@ -58,6 +63,7 @@ class CorpusFile {
 
   std::vector<std::uint64_t> document_ends_;  // in pieces of the file
   std::vector<std::size_t> content_hashes_;
+  Index longest_piece_ = 0;
 };
 
 /// What opening a file needs to know: max_tokens is without the first token, max_documents of this

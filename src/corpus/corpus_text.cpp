@@ -92,7 +92,7 @@ class PlainText : public CorpusFile {
     std::string_view text = document_;
     while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
     if (!text.empty() && n_document() < context_.max_documents) {
-      const auto spans = cut_text(*context_.tokenizer, text, context_.max_tokens);
+      const auto [spans, most_tokens] = cut_text(*context_.tokenizer, text, context_.max_tokens);
       std::string name = name_in_file(path_, document_line_);
       if (same_line_ > 1) name += "." + std::to_string(same_line_);
       for (std::size_t i = 0; i < spans.size(); ++i) {
@@ -100,7 +100,7 @@ class PlainText : public CorpusFile {
                            piece_name(name, i, spans.size())});
       }
       // A long text of white space has no words to make pieces of.
-      if (!spans.empty()) add_document(text, spans.size());
+      if (!spans.empty()) add_document(text, spans.size(), most_tokens);
     }
     document_.clear();
   }

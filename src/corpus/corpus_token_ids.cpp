@@ -121,14 +121,16 @@ class TokenIdFile : public CorpusFile {
     // Every piece gets a first token, so drop the document's own.
     if (context_.prepend_bos && tokens_[begin] == context_.tokenizer->first_token()) ++begin;
     const auto content = std::as_bytes(std::span(tokens_).subspan(begin, end - begin));
-    const std::size_t n_piece =
-        std::max<std::size_t>(1, (end - begin + context_.max_tokens - 1) / context_.max_tokens);
+    const std::size_t n_token = end - begin,
+                      n_piece = std::max<std::size_t>(
+                          1, (n_token + context_.max_tokens - 1) / context_.max_tokens);
     for (std::size_t i = 0; i < n_piece; ++i) {
       const std::size_t piece_end = std::min<std::size_t>(end, begin + context_.max_tokens);
       pieces_.push_back({begin, piece_end, piece_name(name_in_file(path_, document), i, n_piece)});
       begin = piece_end;
     }
-    add_document({reinterpret_cast<const char*>(content.data()), content.size()}, n_piece);
+    add_document({reinterpret_cast<const char*>(content.data()), content.size()}, n_piece,
+                 std::min<Index>(n_token, context_.max_tokens));
   }
 
   std::string path_;

@@ -114,13 +114,10 @@ std::vector<PackedSegments> pack(const Tokenizer& tokenizer, std::string_view te
   return pieces;
 }
 
-std::vector<ByteSpan> cut_text(const Tokenizer& tokenizer, std::string_view text,
-                               Index max_tokens) {
+CutText cut_text(const Tokenizer& tokenizer, std::string_view text, Index max_tokens) {
   const ByteSpan all_text(0, text.size());
-  if (tokenizer.most_tokens(text.size()) <= max_tokens ||
-      count_tokens(tokenizer, text, max_tokens) <= max_tokens) {
-    return {all_text};
-  }
+  const std::size_t n_token = count_tokens(tokenizer, text, max_tokens);
+  if (n_token <= max_tokens) return {{all_text}, n_token};
   const std::string searchable = with_placeholders(text);
   std::vector<ByteSpan> pieces;
   const auto sentence_spans = sentences(searchable, all_text);
@@ -141,7 +138,7 @@ std::vector<ByteSpan> cut_text(const Tokenizer& tokenizer, std::string_view text
       if (packed_words.fits) pieces.push_back(rest);
     }
   }
-  return pieces;
+  return {std::move(pieces), max_tokens};
 }
 
 }  // namespace headscope

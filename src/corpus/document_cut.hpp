@@ -34,12 +34,18 @@ std::vector<PackedSegments> pack(const Tokenizer& tokenizer, std::string_view te
 /// characters, unless a single character has more tokens. At least 1 unless the text is empty.
 std::size_t longest_beginning(const Tokenizer& tokenizer, std::string_view text, Index max_tokens);
 
+/// Pieces of a text.
+struct CutText {
+  std::vector<ByteSpan> pieces;
+  Index most_tokens = 0;  ///< of a piece; with several pieces, what a piece may have
+};
+
 /// Cuts plain text into pieces of at most `max_tokens` tokens; one piece when all of it fits.
 ///
 /// Cuts fall between sentences: after a character that ends sentences (Unicode's Sentence_Terminal,
 /// or an ellipsis), closing quotes and brackets, and white space, which is dropped; after an
 /// ideographic full stop no space is needed. A sentence that is too long by itself is cut at white
 /// space, and a word that is too long where a token and a character both end.
-std::vector<ByteSpan> cut_text(const Tokenizer& tokenizer, std::string_view text, Index max_tokens);
+CutText cut_text(const Tokenizer& tokenizer, std::string_view text, Index max_tokens);
 
 }  // namespace headscope

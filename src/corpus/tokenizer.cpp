@@ -140,11 +140,6 @@ std::size_t Tokenizer::longest_token() const {
   return data_->longest * (data_->settings.normalizer.composes() ? most_change : 1);
 }
 
-std::size_t Tokenizer::most_tokens(std::size_t n_byte) const {
-  const TokenizerSettings& settings = data_->settings;
-  return n_byte * (settings.normalizer.composes() ? most_change : 1) + most_space_tokens();
-}
-
 std::size_t Tokenizer::most_space_tokens() const {
   const TokenizerSettings& settings = data_->settings;
   return (settings.normalizer.prepends() ? 1U : 0U) + (settings.marking.prepends() ? 1U : 0U);

@@ -168,6 +168,35 @@ TEST_F(CorpusTest, PiecesNeverExceedTheContextAndLoseOnlySpace) {
   }
 }
 
+TEST_F(CorpusTest, TheLongestPieceIsKnownWhereNoDocumentIsCut) {
+  const std::string text = write("a.txt", "One.\n\nTwo words and more of them.\n\nThree here.");
+  const std::string treebank = write(
+      "b.conllu", "# newdoc id = x\n" + line("1", "head", "0", "root") + "\n" +
+                      line("1", "looks", "0", "root") + "\n" + line("1", "there", "0", "root") +
+                      "\n# newdoc id = y\n" + line("1", "back", "0", "root"));
+  hdf5::OutputFile ids(folder_.file("c.h5"));
+  const std::vector<std::int64_t> tokens{1, 2, 3, 4, 5, 6}, offsets{0, 4, 6};
+  ids.write("tokens", {tokens.size()}, std::span(tokens));
+  ids.write("offsets", {offsets.size()}, std::span(offsets));
+  ids.publish();
+  for (const std::string& path : {text, treebank, folder_.file("c.h5")}) {
+    for (const bool prepend_bos : {false, true}) {
+      CorpusOptions options;
+      options.prepend_bos = prepend_bos;
+      const Corpus corpus({path}, &test::small_tokenizer(), options);
+      const auto pieces = pieces_of(corpus);
+      EXPECT_EQ(pieces.size(), corpus.n_document());
+      EXPECT_EQ(corpus.longest_piece(), std::ranges::max(pieces, {}, [](const Piece& piece) {
+                                          return piece.tokens.size();
+                                        }).tokens.size());
+      options.max_tokens = corpus.longest_piece() - 1;
+      const Corpus cut({path}, &test::small_tokenizer(), options);
+      EXPECT_GT(cut.n_piece(), cut.n_document());
+      EXPECT_EQ(cut.longest_piece(), options.max_tokens);
+    }
+  }
+}
+
 TEST_F(CorpusTest, WordsAlignWithTokensAcrossRangesAndGaps) {
   const std::string path =
       write("a.conllu", "# newdoc id = doc\n# global.Entity = eid-etype-head\n" +

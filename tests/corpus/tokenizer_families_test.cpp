@@ -166,7 +166,7 @@ TEST(TokenizerFamilies, PiecesOfLongTextsFit) {
     const Tokenizer tokenizer = Tokenizer::from_directory(path_of(family));
     for (const std::string& text : texts()) {
       if (text.find_first_not_of(" \n\r\t") == text.npos) continue;
-      for (const auto& [begin, end] : cut_text(tokenizer, text, 7)) {
+      for (const auto& [begin, end] : cut_text(tokenizer, text, 7).pieces) {
         ASSERT_LT(begin, end);
         EXPECT_LE(tokenizer.encode(text.substr(begin, end - begin)).ids.size(), 7U)
             << family << ": " << text;
