@@ -58,12 +58,16 @@ InterruptNote::InterruptNote(bool quiet, std::string message)
   noted_signal = 0;
   sem_init(&received, 0, 0);
   sem_init(&end_, 0, 0);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction old {};
+    sigaction(signal, nullptr, &old);
+    if (old.sa_handler != SIG_IGN) replaced_.emplace_back(signal, old);
+  }
   watcher_ = std::thread([this] { watch(); });
   struct sigaction action {};
   action.sa_handler = note;
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, &old_interrupt_);
-  sigaction(SIGTERM, &action, &old_terminate_);
+  for (const auto& [signal, old] : replaced_) sigaction(signal, &action, nullptr);
 }
 
 InterruptNote::~InterruptNote() {
@@ -71,8 +75,7 @@ InterruptNote::~InterruptNote() {
   sem_post(&received);
   sem_post(&end_);
   watcher_.join();
-  sigaction(SIGINT, &old_interrupt_, nullptr);
-  sigaction(SIGTERM, &old_terminate_, nullptr);
+  for (const auto& [signal, old] : replaced_) sigaction(signal, &old, nullptr);
   sem_destroy(&end_);
 }
 
@@ -91,7 +94,7 @@ void InterruptNote::watch() {
   if (ended_) return;
   struct sigaction end_program {};
   end_program.sa_handler = SIG_DFL;
-  for (const int next : {SIGINT, SIGTERM}) sigaction(next, &end_program, nullptr);
+  for (const auto& [next, old] : replaced_) sigaction(next, &end_program, nullptr);
   wait_for(end_, patience - echo);
   const std::lock_guard lock(giving_up_);
   if (ended_) return;

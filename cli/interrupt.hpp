@@ -8,12 +8,15 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace headscope {
 
 /// While this object exists, SIGINT and SIGTERM are recorded instead of ending the program. A
-/// second signal ends it at once, except a signal's echo, which comes within 0.3 s of the first. At
-/// most one object at a time.
+/// second signal ends it at once, except a signal's echo, which comes within 0.3 s of the first. A
+/// signal that the program was started to ignore, as shells do with SIGINT for a script's
+/// background jobs, stays ignored. At most one object at a time.
 ///
 /// The work has a second to reach its next stop, where it saves and ends. A piece that takes longer
 /// is given up: the program then ends at once, with what was saved before.
@@ -47,7 +50,7 @@ class InterruptNote {
   std::atomic<bool> ended_ = false;
   sem_t end_;
   std::thread watcher_;
-  struct sigaction old_interrupt_, old_terminate_;
+  std::vector<std::pair<int, struct sigaction>> replaced_;  // signals and their earlier actions
 };
 
 /// `SIGINT` or `SIGTERM`.

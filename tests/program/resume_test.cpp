@@ -283,6 +283,23 @@ TEST_P(Signal, SavesSaysHowToResumeAndExits) {
       "");
 }
 
+TEST(Resume, AnInterruptThatTheProgramWasStartedToIgnoreIsIgnored) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  Words arguments{"sh", "-c", "trap '' INT; exec \"$0\" \"$@\""};
+  std::ranges::copy(call_without_gnuplot(short_arguments(output, {"--quiet"})),
+                    std::back_inserter(arguments));
+  Running running(arguments);
+  while (!fs::exists(saved_file(output, 1)) && !running.has_ended()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_FALSE(running.has_ended());
+  running.send(SIGINT);
+  const Finished finished = running.wait();
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_TRUE(fs::exists(output + "/results.h5"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Resume, Signal, testing::Values(SIGINT, SIGTERM));
 
 // A document that takes minutes.
@@ -322,6 +339,7 @@ TEST(Resume, ASignalInsideADocumentIsHeeded) {
 TEST(Resume, APieceThatIsGivenUpBeforeTheFirstSaveSaysSo) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto give_up = [](bool has_saved) {
+    std::signal(SIGINT, SIG_DFL);
     Progress quiet(true, "headscope run --resume");
     quiet.begin_passes(1, has_saved);
     std::raise(SIGINT);
@@ -343,6 +361,7 @@ TEST(Resume, ASecondSignalEndsTheProgramAtOnce) {
     std::this_thread::sleep_for(std::chrono::minutes(1));
   };
   const auto run = [&] {
+    std::signal(SIGINT, SIG_DFL);
     Progress quiet(true, "headscope run --resume");
     quiet.begin_passes(1, false);
     quiet.save(save, "saved");

@@ -31,6 +31,8 @@ bool become(char* const arguments[], const char* out, const char* err, pid_t par
       dup2(open(err, flags, 0600), STDERR_FILENO) < 0) {
     return false;
   }
+  // A shell that started the tests in the background made SIGINT ignored.
+  if (signal(SIGINT, SIG_DFL) == SIG_ERR) return false;
   execvp(arguments[0], arguments);
   return false;
 }
