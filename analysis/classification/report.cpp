@@ -235,7 +235,7 @@ Presentation classification_presentation() {
                   "relation_baseline_heldout",
                   "relation_count_heldout",
                   "relation_tested"}},
-      .measures = {{"type_share", "type_share", "type"},
+      .measures = {{"type_share", "type_share", "type", true},
                    {"entropy_median", "entropy_median", ""},
                    {"sink_mean", "sink_mean", ""}},
       .reasons = {"type_rule",

@@ -216,7 +216,7 @@ Presentation pruning_presentation() {
           .describe = description,
           .scores = {{"What pruning it costs",
                       {"loss_increase", "loss_all_but_one", "importance", "direct_effect"}}},
-          .measures = {{"loss", "loss", ""}, {"prunable_share", "prunable_share", ""}},
+          .measures = {{"loss", "loss", ""}, {"prunable_share", "prunable_share", "", true}},
           .auxiliary = {"loss_increase_corpus_half_width", "donor_error"},
           .variables = &pruning_variables()};
 }
