@@ -63,7 +63,9 @@ std::string many_heads_line(const ResultsGroup& group) {
   const Array& share = group.values("prunable_share");
   std::string text;
   for (std::size_t i = 0; i < share.size(); ++i) {
-    text += (text.empty() ? "Heads that can be pruned together, least important first: " : ", ") +
+    text += (text.empty() ? "Heads that can be pruned together, least important first, "
+                            "interpolated between the steps of the curve: "
+                          : ", ") +
             percent(share(i)) + " with a loss increase of at most " +
             percent(group.dimension("tolerance").values[i]);
   }

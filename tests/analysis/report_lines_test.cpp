@@ -174,8 +174,9 @@ TEST(PruningLines, RepeatThePrunableShares) {
   add(group, "prunable_share", {"tolerance"}, Array({2}, {0.3, 0.525}));
   EXPECT_EQ(
       lines(described(pruning_presentation(), group))["Pruning many"],
-      "Heads that can be pruned together, least important first: 30 % with a loss increase of "
-      "at most 1 %, 52.5 % with a loss increase of at most 5 %.");
+      "Heads that can be pruned together, least important first, interpolated between the steps of "
+      "the curve: 30 % with a loss increase of at most 1 %, 52.5 % with a loss increase of at most "
+      "5 %.");
 }
 
 TEST(PruningLines, WarnOfALossAboveThatOfGuessing) {
