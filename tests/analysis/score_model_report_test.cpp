@@ -228,8 +228,33 @@ TEST(ScoreModelFigures, SetNoWordClassAgainstPositionWithoutPartsOfSpeech) {
                                 six_heads(), {"sink", "offset_1", "same_token", "capital"}));
   EXPECT_EQ(annotated.at(1).name, "positional_syntactic");
   EXPECT_NE(plain.at(1).name, "positional_syntactic");
-  EXPECT_THAT(legend(annotated.front()), testing::Contains("word class"));
+  EXPECT_THAT(legend(annotated.front()), testing::Contains("word class or frequency"));
   EXPECT_THAT(legend(plain.front()), testing::Contains("capitals and frequency"));
+}
+
+TEST(ScoreModelFigures, DrawTheHeadsThatMatterMostAndNoneThatIsExplainedByConstruction) {
+  const auto families = [](ResultsGroup group) {
+    Results results;
+    results.groups.push_back(std::move(group));
+    return score_figures(results).front();
+  };
+  const auto heads = [](const Figure& figure) { return std::get<Chart>(figure.content).x_labels; };
+  ResultsGroup group = six_heads();
+  const std::string left_out = "Heads of layer 0 are left out";
+  EXPECT_THAT(heads(families(group)), testing::ElementsAre("L1H2", "L1H0", "L1H1"));
+  EXPECT_THAT(families(group).caption,
+              testing::AllOf(HasSubstr("the loss rises most"), HasSubstr(left_out)));
+  std::erase_if(group.variables, [](const Variable& variable) {
+    return variable.name.starts_with("effect") || variable.name == "mean_replacement_increase";
+  });
+  Variable& explained =
+      *std::ranges::find(group.variables, "deviance_explained_beyond_sink", &Variable::name);
+  explained.values.values[34] = 0.9;
+  EXPECT_THAT(heads(families(group)), testing::ElementsAre("L1H1", "L1H0", "L1H2"));
+  EXPECT_THAT(families(group).caption, HasSubstr("that are explained best."));
+  for (std::size_t i = 33; i < 36; ++i) explained.values.values[i] = no_effect;
+  EXPECT_THAT(heads(families(group)), testing::ElementsAre("L0H0", "L0H1", "L0H2"));
+  EXPECT_THAT(families(group).caption, testing::Not(HasSubstr(left_out)));
 }
 
 TEST(ScoreModelLines, SayThatWithoutIntervalsTheRunCannotTell) {
