@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "circuits/circuits.hpp"
@@ -30,20 +29,6 @@ Figure copying_figure(const ResultsGroup& group) {
           .content = map};
 }
 
-/// The |value| that all but a few in a thousand stay below, for the colour scale.
-double common_size(const std::vector<HeatmapPanel>& panels) {
-  std::vector<double> sizes;
-  for (const HeatmapPanel& panel : panels) {
-    for (const double value : panel.values.values) {
-      if (std::isfinite(value)) sizes.push_back(std::abs(value));
-    }
-  }
-  if (sizes.empty()) return 0;
-  const auto place = static_cast<std::ptrdiff_t>(0.995 * static_cast<double>(sizes.size() - 1));
-  std::nth_element(sizes.begin(), sizes.begin() + place, sizes.end());
-  return sizes[static_cast<std::size_t>(place)];
-}
-
 Figure composition_figure(const ResultsGroup& group) {
   const Array& scores = group.values("composition");
   const Array& null = group.values("composition_null");
@@ -66,10 +51,6 @@ Figure composition_figure(const ResultsGroup& group) {
   map.row_title = pairs.by_layer ? "layer of the earlier head" : "earlier head" + unit;
   map.column_title = pairs.by_layer ? "layer of the later head" : "later head" + unit;
   map.value_title = "composition - random baseline";
-  if (const double size = common_size(map.panels); size > 0) {
-    map.low = -size;
-    map.high = size;
-  }
   return {.name = "elhage2021_composition",
           .group = group.name,
           .title = "Which later heads read what earlier heads write",
@@ -77,7 +58,7 @@ Figure composition_figure(const ResultsGroup& group) {
               "|OV_1 X_2| / (|OV_1| |X_2|) for every earlier and later head, X_2 being QK (Q), its "
               "transpose (K) or OV (V), minus the mean of random Gaussian matrices of the same "
               "shapes. From the weights alone; empty where the second head is not in a later "
-              "layer. The largest 0.5 % lie beyond the ends of the scale." +
+              "layer." +
               pairs.about + strongest,
           .source = "Elhage et al. 2021",
           .content = std::move(map)};

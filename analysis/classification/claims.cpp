@@ -8,6 +8,7 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "classification/types/power.hpp"
+#include "classification/types/registry.hpp"
 #include "headscope/analysis.hpp"
 #include "report_text.hpp"
 
@@ -288,9 +289,13 @@ std::vector<Claim> rest_claims(const MeasuredTypes& types, const WeightedSums& s
 std::string type_summary(const MeasuredTypes& types, const ResultsGroup& group, Index n_head) {
   const MeasuredType& first = types.front();
   std::string summary = "Of " + count_text(first.n_head(), "head") + ": ";
-  Index n_typed = 0;
-  for (Index head_index = 0; head_index < first.margin.n_rows; ++head_index)
+  Index n_typed = 0, n_specialised = 0;
+  for (Index head_index = 0; head_index < first.margin.n_rows; ++head_index) {
     n_typed += primary_type(types, head_index) == 0 ? 0 : 1;
+    n_specialised += std::ranges::any_of(types, [&](const MeasuredType& type) {
+      return type.type->is_specialised && type.has(head_index);
+    });
+  }
   std::vector<const MeasuredType*> all_types;
   for (const MeasuredType& type : types) {
     all_types.push_back(&type);
@@ -301,8 +306,12 @@ std::string type_summary(const MeasuredTypes& types, const ResultsGroup& group, 
     if (!which.empty()) summary += " (" + which + ")";
     summary += ", ";
   }
-  summary +=
-      std::to_string(first.n_head() - n_typed) + " without a type. A head may have several types.";
+  summary += std::to_string(first.n_head() - n_typed) + " without a type" +
+             (n_typed == n_specialised
+                  ? ""
+                  : ", " + std::to_string(n_typed - n_specialised) + " of no type but " +
+                        types_apart() + ", which do not count as specialised") +
+             ". A head may have several types.";
   const std::string untested = untested_types(all_types);
   return untested.empty() ? summary : summary + " Not tested: " + untested + ".";
 }

@@ -8,7 +8,9 @@
 #include "classification/explained/explained.hpp"
 #include "classification/results.hpp"
 #include "classification/tests/relations.hpp"
+#include "classification/types/registry.hpp"
 #include "headscope/figure.hpp"
+#include "headscope/head_types.hpp"
 #include "report_text.hpp"
 #include "significance.hpp"
 
@@ -68,6 +70,31 @@ std::string choices_caption(const ResultsGroup& group) {
   return caption;
 }
 
+std::string apart_caption() {
+  return " A head of no type but " + types_apart() +
+         " does not count as specialised: these types say that a head rests or how far it looks, "
+         "not what it does.";
+}
+
+/// How many heads have another type than the primary one, where that is none of what a head does.
+std::string apart_primary_caption(const Results& results) {
+  const std::optional<HeadTypes> types = head_types(results);
+  std::size_t n_apart = 0, n_specialised = 0;
+  for (std::size_t head_index = 0; types && head_index < types->primary.size(); ++head_index) {
+    const std::optional<std::size_t> primary = types->primary[head_index];
+    if (!primary || counts_as_specialised(types->names[*primary])) continue;
+    ++n_apart;
+    n_specialised +=
+        !numbers_where(types->names.size(), [&](std::size_t type) {
+           return types->has_type[head_index][type] && counts_as_specialised(types->names[type]);
+         }).empty();
+  }
+  if (n_apart == 0) return "";
+  return apart_caption() + " Of " + count_text(n_apart, "head") + " with such a primary type, " +
+         std::to_string(n_specialised) + (n_specialised == 1 ? " has" : " have") +
+         " another type too.";
+}
+
 Figure type_map_figure(const Results& results) {
   const ResultsGroup& group = results.group("classification");
   Heatmap map = head_map("type", {{"", values_of_heads(results, "primary")}});
@@ -79,7 +106,7 @@ Figure type_map_figure(const Results& results) {
           .caption =
               "Each head's primary type: the type whose threshold the head passes by the largest "
               "share of the possible margin. none: the head passes no threshold." +
-              choices_caption(group),
+              apart_primary_caption(results) + choices_caption(group),
           .source = std::string(headscope_definition) + ", after Voita et al. 2019",
           .content = std::move(map)};
 }
@@ -138,14 +165,18 @@ std::optional<Figure> type_counts_figure(const ResultsGroup& group) {
     colours.push_back(type);
   }
   if (names.empty()) return std::nullopt;
-  Figure figure{.name = "voita2019_head_types",
-                .group = group.name,
-                .title = "Heads of each type, by layer",
-                .caption =
-                    "Number of heads in each layer that pass each type's threshold. A head may "
-                    "have several types; types without a head are left out.",
-                .source = "Voita et al. 2019",
-                .content = {}};
+  const bool any_apart = std::ranges::any_of(
+      colours, [&](Index type) { return !counts_as_specialised(group.labels("head_type")[type]); });
+  Figure figure{
+      .name = "voita2019_head_types",
+      .group = group.name,
+      .title = "Heads of each type, by layer",
+      .caption =
+          std::string("Number of heads in each layer that pass each type's threshold. A head may "
+                      "have several types; types without a head are left out.") +
+          (any_apart ? apart_caption() : ""),
+      .source = "Voita et al. 2019",
+      .content = {}};
   if (types.shape[1] > most_layers_of_bars) {
     figure.content = type_counts_map(names, counts);
   } else {

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "classification/explained/explained.hpp"
 #include "classification/results.hpp"
+#include "classification/types/registry.hpp"
 #include "headscope/head_types.hpp"
 #include "report_text.hpp"
 #include "significance.hpp"
@@ -22,8 +23,8 @@ std::string attend_by_text(const Results& results) {
   if (types.n_head == 0) return no_head_left_text;
   const std::vector<std::string> names = spaced(group.labels("head_type"));
   const std::string text =
-      typed_heads_text(types) +
-      (group.has("control_type_heads") ? " that untrained models have less often" : "");
+      specialised_heads_text(types) +
+      (group.has("control_type_heads") ? " by a type that untrained models have less often" : "");
   if (types.learned.empty()) return text + ".";
   std::string list =
       joined(types.learned | std::views::take(most_types_named), ", ", [&](const TypeCount& count) {
@@ -104,8 +105,9 @@ double most_untrained(const ResultsGroup& group, std::size_t type) {
 LearnedTypes learned_types(const Results& results) {
   const ResultsGroup& group = results.group("classification");
   const Array& flags = group.values("type");
+  const std::vector<std::string>& names = group.labels("head_type");
   const bool has_control = group.has("control_type_heads");
-  std::vector<bool> is_typed(flags.shape[1] * flags.shape[2]);
+  std::vector<bool> is_specialised(flags.shape[1] * flags.shape[2]), is_apart(is_specialised);
   LearnedTypes types;
   for (std::size_t type = 0; type < flags.shape[0]; ++type) {
     const std::vector<double> has_type = flags.part(type).values;
@@ -115,22 +117,27 @@ LearnedTypes learned_types(const Results& results) {
     } else if (has_control && !(most_untrained(group, type) < static_cast<double>(n_head))) {
       types.not_learned.push_back({type, n_head});
     } else {
-      types.learned.push_back({type, n_head});
-      for (std::size_t head_index = 0; head_index < is_typed.size(); ++head_index) {
-        if (has_type[head_index] == 1) is_typed[head_index] = true;
+      const bool counts = counts_as_specialised(names[type]);
+      (counts ? types.learned : types.apart).push_back({type, n_head});
+      std::vector<bool>& heads = counts ? is_specialised : is_apart;
+      for (std::size_t head_index = 0; head_index < heads.size(); ++head_index) {
+        if (has_type[head_index] == 1) heads[head_index] = true;
       }
     }
   }
   std::ranges::stable_sort(types.learned, std::greater(), &TypeCount::n_head);
-  types.n_typed = static_cast<std::size_t>(std::ranges::count(is_typed, true));
+  types.n_specialised = static_cast<std::size_t>(std::ranges::count(is_specialised, true));
+  types.n_apart = numbers_where(is_apart.size(), [&](std::size_t head_index) {
+                    return is_apart[head_index] && is_specialised[head_index];
+                  }).size();
   types.n_head = static_cast<std::size_t>(
       std::ranges::count(removed_heads(results, {flags.shape[1], flags.shape[2]}), false));
   return types;
 }
 
-std::string typed_heads_text(const LearnedTypes& types) {
-  return std::to_string(types.n_typed) + " of " + count_text(types.n_head, "head") +
-         (types.n_head == 1 ? " has" : " have") + " a type";
+std::string specialised_heads_text(const LearnedTypes& types) {
+  return std::to_string(types.n_specialised) + " of " + count_text(types.n_head, "head") +
+         (types.n_head == 1 ? " is" : " are") + " specialised";
 }
 
 Headline classification_headline(const Results& results) {

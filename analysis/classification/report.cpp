@@ -33,8 +33,14 @@ std::string type_line(const Results& results) {
     return std::to_string(count.n_head) + " " + name(count.type);
   };
   const bool has_control = group.has("control_type_heads");
-  std::string text = typed_heads_text(types) + (types.learned.empty() ? "" : ": ") +
+  std::string text = specialised_heads_text(types) + (types.learned.empty() ? "" : ": ") +
                      joined(types.learned, ", ", counted) + ". A head may have several types.";
+  if (!types.apart.empty()) {
+    text +=
+        " Not counted, since they say that a head rests or how far it looks, not what it does: " +
+        joined(types.apart, ", ", counted) + "; " + std::to_string(types.n_apart) +
+        " of these heads " + (types.n_apart == 1 ? "is" : "are") + " specialised by another type.";
+  }
   if (!types.not_learned.empty()) {
     const bool are_tested = std::ranges::none_of(types.not_learned, [&](const TypeCount& count) {
       return std::isnan(most_untrained(group, count.type));
@@ -235,7 +241,7 @@ Presentation classification_presentation() {
                   "relation_baseline_heldout",
                   "relation_count_heldout",
                   "relation_tested"}},
-      .measures = {{"type_share", "type_share", "type"},
+      .measures = {{"type_share", "type_share", "type", true},
                    {"entropy_median", "entropy_median", ""},
                    {"sink_mean", "sink_mean", ""}},
       .reasons = {"type_rule",

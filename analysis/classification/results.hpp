@@ -70,17 +70,20 @@ struct LearnedTypes {
   /// More heads have the type than in any untrained model, each of which was tested for it; without
   /// untrained models, some head has it. The most frequent first.
   std::vector<TypeCount> learned;
+  /// The same of types that do not count as specialised (long range, sink).
+  std::vector<TypeCount> apart;
   std::vector<TypeCount> not_learned;  ///< other types of some head
   std::vector<std::size_t> absent;     ///< types of no head
-  std::size_t n_typed = 0;             ///< heads with a learned type
+  std::size_t n_specialised = 0;       ///< heads with one of the types `learned`
+  std::size_t n_apart = 0;             ///< of these, heads with one of the types `apart`
   std::size_t n_head = 0;              ///< all heads that the model has
 };
 
 /// From the finished group `classification`.
 LearnedTypes learned_types(const Results& results);
 
-/// `2 of 3 heads have a type`.
-std::string typed_heads_text(const LearnedTypes& types);
+/// `2 of 3 heads are specialised`.
+std::string specialised_heads_text(const LearnedTypes& types);
 
 /// The most heads of a type in one untrained model; NaN where the documents of one cannot test for
 /// the type.

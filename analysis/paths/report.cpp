@@ -53,7 +53,7 @@ std::string circuit_sentence(const ResultsGroup& group, std::size_t task) {
                                  : ") is not shown to depend on the edges") +
            ": all edges together add " + margin_text(of_edges);
   }
-  return circuit_text(group, task) + " of " + number_text(n_all_edges(group), 0) +
+  return "about " + circuit_text(group, task) + " of " + number_text(n_all_edges(group), 0) +
          " edges keep 90 % of what all edges add to the margin (" + margin_text(of_edges) +
          "); after pruning, " + pruned_text(group, task) + " on pairs that pruning has not seen";
 }
@@ -109,14 +109,16 @@ std::string task_line(const ResultsGroup& group, std::size_t task) {
 }
 
 constexpr const char* what_tasks_need =
-    "For each task: how many edges, largest integrated effect first, keep 90 % of the margin, and "
-    "which single edges change the margin. A circuit with more than a fifth of all edges in this "
+    "For each task: how many edges, largest integrated effect first, keep 90 % of the margin "
+    "(interpolated between the numbers that were tried), and which single edges change the margin. "
+    "A circuit with more than a fifth of all edges in this "
     "order is called not sparse; pruning may find fewer.";
 
 TaskTable circuit_table(const ResultsGroup& group) {
-  TaskTable table{{"edges for 90 % of the margin, largest integrated effect first", "after pruning",
-                   "strongest tested edge between heads: change of the margin without it"},
-                  {}};
+  TaskTable table{
+      {"edges for 90 % of the margin (interpolated), largest integrated effect first",
+       "after pruning", "strongest tested edge between heads: change of the margin without it"},
+      {}};
   for (std::size_t task = 0; task < group.dimension("task").size(); ++task) {
     const bool has_circuit = !std::isnan(group.values("circuit_edges_90")(task)),
                is_done = group.values("can_do")(task) == 1,

@@ -103,7 +103,8 @@ Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
     return claim;
   }
   const bool is_held_out = group.scalar("curve_held_out") == 1;
-  claim.evidence = percent(claim.effect.value) + " of the heads can be pruned before the loss" +
+  claim.evidence = "About " + percent(claim.effect.value) +
+                   " of the heads, interpolated between steps, can be pruned before the loss" +
                    (is_held_out ? " on odd-numbered documents exceeds " : " exceeds ") +
                    percent(1 + tolerance) + " of the baseline. " +
                    (is_held_out ? "Even-numbered documents" : "The same documents") +

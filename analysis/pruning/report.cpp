@@ -63,7 +63,9 @@ std::string many_heads_line(const ResultsGroup& group) {
   const Array& share = group.values("prunable_share");
   std::string text;
   for (std::size_t i = 0; i < share.size(); ++i) {
-    text += (text.empty() ? "Heads that can be pruned together, least important first: " : ", ") +
+    text += (text.empty() ? "Heads that can be pruned together, least important first, "
+                            "interpolated between the steps of the curve: "
+                          : ", ") +
             percent(share(i)) + " with a loss increase of at most " +
             percent(group.dimension("tolerance").values[i]);
   }
@@ -216,7 +218,7 @@ Presentation pruning_presentation() {
           .describe = description,
           .scores = {{"What pruning it costs",
                       {"loss_increase", "loss_all_but_one", "importance", "direct_effect"}}},
-          .measures = {{"loss", "loss", ""}, {"prunable_share", "prunable_share", ""}},
+          .measures = {{"loss", "loss", ""}, {"prunable_share", "prunable_share", "", true}},
           .auxiliary = {"loss_increase_corpus_half_width", "donor_error"},
           .variables = &pruning_variables()};
 }

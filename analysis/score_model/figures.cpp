@@ -18,12 +18,28 @@ std::vector<std::size_t> largest_heads(const std::vector<double>& values) {
   return heads;
 }
 
+/// What the figure's heads are chosen by, NaN of others: the effect on the loss or, where no head
+/// was replaced, the share explained. Heads of layer 0 have none unless no later head is explained.
+std::vector<double> drawn_by(const ResultsGroup& group, const std::vector<double>& explained) {
+  std::vector<double> by = group.has("mean_replacement_increase")
+                               ? group.values("mean_replacement_increase").values
+                               : explained;
+  for (std::size_t head = 0; head < by.size(); ++head) {
+    if (std::isnan(explained[head])) by[head] = arma::datum::nan;
+  }
+  std::vector<double> later = by;
+  std::fill_n(later.begin(), group.dimension("head").size(), arma::datum::nan);
+  return largest(later) ? later : by;
+}
+
 Figure families_figure(const ResultsGroup& group) {
   const std::size_t n_head = group.dimension("head").size();
   const auto full = group.dimension("step").index_of("full");
   const std::vector<double> explained =
       group.values("deviance_explained_beyond_sink").part(full).values;
-  const std::vector<std::size_t> heads = largest_heads(explained);
+  const std::vector<double> by = drawn_by(group, explained);
+  const std::vector<std::size_t> heads = largest_heads(by);
+  const std::size_t n_drawable = finite_values(by).size();
   const std::vector<std::string>& families = group.labels("family");
   const Variable& gain = group.variable("family_gain");
   std::vector<Series> series;
@@ -48,11 +64,23 @@ Figure families_figure(const ResultsGroup& group) {
               "For each head and family of features: the share of the head's attention beyond the "
               "first token that the model no longer explains on held-out documents when the family "
               "is left out, with 95 % intervals where there are any (documents resampled). "
-              "Families that say the same gain little each. Grey: the share that the model with "
-              "all features leaves unexplained. " +
-              std::string(heads.size() < finite_values(explained).size()
-                              ? "The heads that are explained best are drawn."
-                              : "The heads that are explained best stand first."),
+              "Families that say the same gain little each. " +
+              std::string(has_parts_of_speech(group)
+                              ? "The family of word class and frequency has capitals too. "
+                              : "") +
+              "Grey: the share that the model with "
+              "all features leaves unexplained. First stand the heads " +
+              std::string(group.has("mean_replacement_increase")
+                              ? "whose output matters most: the loss rises most when the mean "
+                                "replaces it."
+                              : "that are explained best.") +
+              (heads.size() < n_drawable ? " Drawn are the first " + std::to_string(heads.size()) +
+                                               " of " + count_text(n_drawable, "head") + "."
+                                         : "") +
+              (n_drawable < finite_values(explained).size()
+                   ? " Heads of layer 0 are left out: by construction, their scores depend on the "
+                     "two tokens and their positions alone."
+                   : ""),
           .source = headscope_definition,
           .content = rows_chart("head", "share of the deviance from uniform attention",
                                 std::move(rows), std::move(series))};
@@ -87,7 +115,8 @@ Figure plane_figure(const ResultsGroup& group) {
           .title = "Positional or syntactic?",
           .caption =
               "Each point is a head. Across: what only position explains of the head's attention "
-              "beyond the first token. Up: what only word class and only syntax explain, added. "
+              "beyond the first token. Up: what only the family of word class, capitals and "
+              "frequency and only syntax explain, added. "
               "What a family explains: deviance explained on held-out documents by all features "
               "minus deviance explained without the family. A head near 0 on both axes needs "
               "neither: it attends by something else, or other families say the same. Up to five "

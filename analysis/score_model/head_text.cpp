@@ -6,6 +6,7 @@
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "base/text.hpp"
+#include "report_text.hpp"
 #include "score_model/score_results.hpp"
 
 namespace headscope {
@@ -126,12 +127,13 @@ std::string effect_part(const ResultsGroup& group, std::size_t head, std::size_t
          ")";
 }
 
-std::string attended_part(const ResultsGroup& group, const std::vector<std::string>& families,
-                          bool by_several, bool has_interval) {
+std::string attended_part(const ResultsGroup& group, std::size_t head,
+                          const std::vector<std::string>& families, bool by_several,
+                          bool has_interval) {
   if (!families.empty()) {
-    std::vector<std::string> words;
-    for (const std::string& family : families) words.push_back(family_words(group, family));
-    return "Attends by " + enumeration(words);
+    return "Attends by " + enumeration(families, [&](const std::string& family) {
+             return family_words_of_head(group, family, head);
+           });
   }
   if (!has_interval) return "Without intervals the run cannot tell what the head attends by";
   if (!by_several) return "Attends by no measurable family of features";
@@ -162,9 +164,25 @@ bool has_parts_of_speech(const ResultsGroup& group) {
 std::string family_words(const ResultsGroup& group, const std::string& family) {
   if (family == "lexical") return "the two tokens alone";
   if (family == "user") return "your features";
-  if (family != "word_class" || has_parts_of_speech(group)) return spaced(family);
+  if (family != "word_class") return spaced(family);
+  if (has_parts_of_speech(group)) return "word class or frequency";
   return group.dimension("feature").place_of("capital") ? "capitals and frequency"
                                                         : "token frequency";
+}
+
+std::string family_words_of_head(const ResultsGroup& group, const std::string& family,
+                                 std::size_t head_index) {
+  if (family != "word_class" || !group.has("coefficient_pull")) return family_words(group, family);
+  const Array& pulls = group.values("coefficient_pull");
+  const std::size_t n_head_total = pulls.size() / pulls.shape[0];
+  const std::vector<std::string>& names = group.labels("feature");
+  const std::vector<std::size_t> features = numbers_where(
+      names.size(), [&](std::size_t f) { return group.texts("feature_family")[f] == family; });
+  if (features.empty()) return family_words(group, family);
+  const std::string& leading = names[*std::ranges::max_element(
+      features, {}, [&](std::size_t f) { return pulls.values[f * n_head_total + head_index]; })];
+  if (leading == "log_frequency") return "frequency of the key's token";
+  return leading == "capital" ? "capital of the key's token" : "word class";
 }
 
 void add_head_texts(Index d_model, ResultsGroup& group) {
@@ -178,7 +196,7 @@ void add_head_texts(Index d_model, ResultsGroup& group) {
         measurable_families(group, head, explained.size(), d_model);
     const bool by_several = attends_by_several_families(group, head);
     const std::string terms = largest_terms(group, head, explained.size(), families);
-    texts[head] = attended_part(group, families, by_several, has_gain_interval(group, head)) +
+    texts[head] = attended_part(group, head, families, by_several, has_gain_interval(group, head)) +
                   (terms.empty() ? "" : ". The largest terms of its model: " + terms) +
                   ". All features explain " + percent(explained[head]) +
                   " of its attention beyond the first token on held-out text" +

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <ranges>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
@@ -28,31 +30,42 @@ std::size_t n_by_several_families(const Results& results) {
   return numbers_where(families.size(), is_left_and_by_several).size();
 }
 
-/// How many heads attend by each family: `position 20, word class 8`, most first.
-/// @param families  of heads: places among the meanings of attends_by.
+/// How many heads attend by each family: `position 20; word class 8`, most first.
+/// @param families   of all heads: places among the meanings of attends_by; NaN of removed heads.
 /// @param n_several  heads of no single family that attend by several.
+/// @param most       of counts; a last one of all remaining heads is among these.
 std::string family_counts(const ResultsGroup& group, const std::vector<double>& families,
-                          std::size_t n_several) {
+                          std::size_t n_several, std::size_t most) {
   const std::vector<std::string>& meanings = group.variable("attends_by").flag_meanings;
-  std::map<std::size_t, std::size_t> counts;
-  for (const double family : families) ++counts[static_cast<std::size_t>(family)];
-  const std::size_t n_none = counts[0] - n_several;
-  counts.erase(0);
-  std::vector<std::pair<std::size_t, std::size_t>> order(counts.begin(), counts.end());
-  std::ranges::stable_sort(order, std::ranges::greater(),
-                           [](const auto& counted) { return counted.second; });
-  std::vector<std::string> texts;
-  const auto add = [&](const std::string& words, std::size_t n_head) {
-    if (n_head > 0) texts.push_back(words + " " + std::to_string(n_head));
-  };
-  for (const auto& [family, n_head] : order) add(family_words(group, meanings[family]), n_head);
-  add("several families", n_several);
-  add("no measurable family", n_none);
-  return joined(texts, ", ");
+  std::map<std::pair<double, std::string>, std::size_t> counts;
+  std::size_t n_none = 0;
+  for (std::size_t head_index = 0; head_index < families.size(); ++head_index) {
+    const double family = families[head_index];
+    n_none += family == 0;
+    if (!(family > 0)) continue;
+    const std::string& name = meanings[static_cast<std::size_t>(family)];
+    ++counts[{family, family_words_of_head(group, name, head_index)}];
+  }
+  std::vector<std::pair<std::string, std::size_t>> order;
+  for (const auto& [family, n_head] : counts) order.emplace_back(family.second, n_head);
+  const auto number = [](const auto& counted) { return counted.second; };
+  std::ranges::stable_sort(order, std::ranges::greater(), number);
+  order.emplace_back("several families", n_several);
+  order.emplace_back("no measurable family", n_none - n_several);
+  std::erase_if(order, [](const auto& counted) { return counted.second == 0; });
+  if (order.size() > most) {
+    std::size_t n_remaining = 0;
+    for (const auto& counted : order | std::views::drop(most - 1)) n_remaining += number(counted);
+    order.resize(most - 1);
+    order.emplace_back("remaining", n_remaining);
+  }
+  return joined(order, "; ", [](const auto& counted) {
+    return counted.first + " " + std::to_string(counted.second);
+  });
 }
 
-/// Removed heads are left out.
-std::string counts_sentence(const Results& results) {
+/// Removed heads are left out. @param most  of counts.
+std::string counts_sentence(const Results& results, std::size_t most) {
   const ResultsGroup& group = results.group("score_model");
   const std::vector<double> attends_by =
       without_removed_heads(results, group.values("attends_by")).values;
@@ -64,11 +77,12 @@ std::string counts_sentence(const Results& results) {
                              }).empty();
   if (!has_interval)
     return "The run cannot tell what " + heads + "no family's gain has an interval.";
-  return "What " + heads + family_counts(group, families, n_by_several_families(results)) + ".";
+  return "What " + heads + family_counts(group, attends_by, n_by_several_families(results), most) +
+         ".";
 }
 
 std::string families_line(const Results& results) {
-  return counts_sentence(results) +
+  return counts_sentence(results, std::numeric_limits<std::size_t>::max()) +
          " A head attends by the family of features that a model of its attention needs most: "
          "without this family the share of the deviance on held-out documents that the model "
          "explains falls by more than " +
@@ -210,7 +224,8 @@ Description score_description(const Results& results) {
                           "attention for a model, or there are too few documents.");
     return description;
   }
-  description.headline.attend_by = description.found = counts_sentence(results);
+  constexpr std::size_t most_in_headline = 4;
+  description.headline.attend_by = description.found = counts_sentence(results, most_in_headline);
   description.add("What heads attend by", families_line(results));
   description.add("Attention explained", explained);
   description.add("Effects explained", effects_line(group));

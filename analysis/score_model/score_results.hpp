@@ -45,9 +45,15 @@ bool has_gain_interval(const ResultsGroup& group, std::size_t head_index);
 /// Whether the features tell parts of speech apart; only annotated corpora have them.
 bool has_parts_of_speech(const ResultsGroup& group);
 
-/// A family's name in a sentence: `word class`, `the two tokens alone`. Without parts of speech
-/// `word_class` is `capitals and frequency`, or `token frequency` for a corpus of token ids.
+/// A family's name in a sentence, by what it holds: `word_class` is `word class or frequency`,
+/// without parts of speech `capitals and frequency`, of token ids `token frequency`.
 std::string family_words(const ResultsGroup& group, const std::string& family);
+
+/// The same of a family that a head attends by: `word_class` is named for the one of its features
+/// that pulls the head's model furthest from uniform attention, `word class`, `frequency of the
+/// key's token` or `capital of the key's token`.
+std::string family_words_of_head(const ResultsGroup& group, const std::string& family,
+                                 std::size_t head_index);
 
 /// Adds what each head attends by, in words, from the group's other variables.
 void add_head_texts(Index d_model, ResultsGroup& group);

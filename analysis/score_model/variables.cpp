@@ -60,7 +60,8 @@ const VariableTable& score_variables() {
       {"family_gain", "family layer head", "1",
        "deviance_explained_beyond_sink of the model with all features minus "
        "deviance_explained_beyond_sink of a model fitted without this family of features; "
-       "where the corpus names no parts of speech, word_class is capital and log_frequency (for "
+       "word_class also has capital and log_frequency, the frequency of the key's token; where the "
+       "corpus names no parts of speech, word_class is capital and log_frequency (for "
        "token ids log_frequency alone)",
        headscope_definition, documents},
       Declaration::flag(

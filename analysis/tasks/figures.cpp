@@ -162,8 +162,6 @@ std::vector<Series> repair_series(const Results& results, std::size_t task) {
   const Array direct = without_removed_heads(results, group.values("direct_effect").part(task)),
               repair = group.values("self_repair").part(task);
   const std::size_t n_head_total = direct.size();
-  const Variable &direct_variable = group.variable("direct_effect"),
-                 &repair_variable = group.variable("self_repair");
   Series repaired = Series::points("made up for"), other_heads = Series::points("other heads"),
          diagonal{.label = "total effect as direct", .colour = no_colour};
   std::vector<double> totals, sizes;
@@ -175,10 +173,7 @@ std::vector<Series> repair_series(const Results& results, std::size_t task) {
   double low = 0, high = 0;
   for (std::size_t i = 0; i < n_head_total; ++i) {
     if (std::isnan(direct.values[i])) continue;
-    const std::size_t place = task * n_head_total + i;
-    const bool is_repaired =
-        direct_variable.estimate(place).is_above(0) && repair_variable.estimate(place).is_above(0);
-    Series& series = is_repaired ? repaired : other_heads;
+    Series& series = is_made_up_for(group, task, i) ? repaired : other_heads;
     series.add(direct.values[i], totals[i]);
     series.point_labels.push_back(names[i]);
     low = std::fmin(low, direct.values[i]);
@@ -205,7 +200,8 @@ Figure direct_figure(const Results& results) {
                   "Up: how much of this difference is lost when the head is set to zero. On the "
                   "diagonal, total effect and direct effect are equal. Below the diagonal, later "
                   "parts make up for the head (self-repair; marked where the intervals of direct "
-                  "effect and repair lie above 0). Above the diagonal, the head also works through "
+                  "effect and repair lie above 0 and both are at least 1 % of the task's margin). "
+                  "Above the diagonal, the head also works through "
                   "later parts. Up to three heads furthest from 0 are named.") +
               first_tasks,
           .source = "McGrath et al. 2023; Rushing & Nanda 2024",

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -27,22 +28,21 @@ std::string what_tasks_need(const ResultsGroup& group) {
          "heads.";
 }
 
-constexpr const char* what_self_repair =
-    "Heads that later parts of the model make up for, those of the last layer left out: the "
-    "intervals of direct effect and self-repair lie above 0. Self-repair above the direct effect "
-    "means that the good token gains when the head is removed. After the semicolon, for the heads "
-    "of most self-repair: later heads whose direct effect grows most without the head (q < 0.05).";
+std::string what_self_repair() {
+  return "Heads that later parts of the model make up for, those of the last layer left out: the "
+         "intervals of direct effect and self-repair lie above 0, and both are at least " +
+         percent(least_repair_share) +
+         " of the task's margin. Self-repair above the direct effect means that the good token "
+         "gains when the head is removed. After the semicolon, for the heads of most self-repair: "
+         "later heads whose direct effect grows most without the head (q < 0.05).";
+}
 
 /// Heads with repair by `self_repair`, largest first, without those of the last layer.
 std::vector<Index> heads_with_repair(const ResultsGroup& group, std::size_t task) {
   if (group.values("has_margin")(task) == 0) return {};
-  const Variable &direct = group.variable("direct_effect"),
-                 &repaired = group.variable("self_repair");
-  const Array repair = repaired.values.part(task);
-  const Index n_head = repair.shape[1], n_head_total = repair.size();
-  std::vector<Index> heads = numbers_where<Index>(n_head_total - n_head, [&](Index unit) {
-    const std::size_t place = task * n_head_total + unit;
-    return direct.estimate(place).is_above(0) && repaired.estimate(place).is_above(0);
+  const Array repair = group.values("self_repair").part(task);
+  std::vector<Index> heads = numbers_where<Index>(repair.size() - repair.shape[1], [&](Index unit) {
+    return is_made_up_for(group, task, unit);
   });
   std::ranges::stable_sort(heads, std::greater(), [&](Index unit) { return repair.values[unit]; });
   return heads;
@@ -133,6 +133,16 @@ std::string tasks_found(const ResultsGroup& group) {
 
 }  // namespace
 
+bool is_made_up_for(const ResultsGroup& group, std::size_t task, Index unit) {
+  const double least = least_repair_share * std::abs(group.values("margin")(task));
+  return std::ranges::all_of(std::array{"direct_effect", "self_repair"}, [&](const char* name) {
+    const Variable& variable = group.variable(name);
+    const std::size_t n_head_total = variable.values.size() / variable.values.shape[0];
+    const Estimate estimate = variable.estimate(task * n_head_total + unit);
+    return estimate.is_above(0) && estimate.value >= least;
+  });
+}
+
 std::string needed_text(const ResultsGroup& group, std::size_t task) {
   const double n_pair = group.values("n_pair")(task);
   if (n_pair == 0) return "no pair";
@@ -175,7 +185,7 @@ std::string tasks_summary(const ResultsGroup& group) {
   text += "\n" + what_tasks_need(group) + "\n" + joined(task_lines(group), "\n");
   const std::vector<std::string> repairs = repair_lines(group);
   if (repairs.empty()) return text;
-  return text + "\n" + what_self_repair + "\n" + joined(repairs, "\n");
+  return text + "\n" + what_self_repair() + "\n" + joined(repairs, "\n");
 }
 
 Presentation tasks_presentation() {
@@ -189,7 +199,7 @@ Presentation tasks_presentation() {
                 description.add("Tasks", what_tasks_need(group), task_lines(group));
                 std::vector<std::string> repairs = repair_lines(group);
                 if (!repairs.empty()) {
-                  description.add("Self-repair", what_self_repair, std::move(repairs));
+                  description.add("Self-repair", what_self_repair(), std::move(repairs));
                 }
                 return description;
               },

@@ -83,12 +83,14 @@ const VariableTable task_variables{
      "direct_effect plus the change of the logit difference (good token minus bad token, same "
      "place, same pairs) when the head is set to zero. It contains the head's effects through "
      "later parts and the final layer norm, and is called repair where the intervals of "
-     "direct_effect and self_repair lie above 0",
+     "direct_effect and self_repair lie above 0 and both are at least " +
+         percent(least_repair_share) + " of the task's margin",
      repair_source, by_pairs},
     {"backup_change", "task unit_ablated unit", "logits",
      "direct_effect of a later head (unit) when an earlier head (unit_ablated) is set to zero, "
      "minus the later head's direct_effect in the whole model; both with the final layer norm's "
-     "scale of the whole model; for the heads with repair, at most " +
+     "scale of the whole model; for heads of which the intervals of direct_effect and self_repair "
+     "lie above 0, those of most self_repair, at most " +
          std::to_string(most_repaired) + " of a task",
      repair_source, by_pairs},
     {"backup_change_q", "task unit_ablated unit", "probability",

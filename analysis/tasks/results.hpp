@@ -67,6 +67,16 @@ std::string needed_text(const ResultsGroup& group, std::size_t task);
 /// @param unit  layer * n_head + head.
 std::vector<Index> backup_heads(const ResultsGroup& group, std::size_t task, Index unit);
 
+/// Least direct effect and self-repair of a head that later parts are said to make up for, as a
+/// share of the task's margin.
+inline constexpr double least_repair_share = 0.01;
+
+/// Whether later parts of the model are said to make up for a head on a task: the intervals of
+/// direct_effect and self_repair lie above 0, and both are at least least_repair_share of the
+/// task's margin.
+/// @param unit  layer * n_head + head.
+bool is_made_up_for(const ResultsGroup& group, std::size_t task, Index unit);
+
 /// Claim 11: a task about a relation needs the heads that attend along this relation. Takes the
 /// relations from the group `classification`; nothing if no task has a relation.
 std::optional<Claim> relation_heads_claim(const ResultsGroup& group, const Results& all,

@@ -31,9 +31,10 @@ struct Heatmap {
   std::string row_title = {}, column_title = {}, value_title = {};  ///< with units
   std::vector<std::string> row_labels = {}, column_labels = {};     ///< empty: numbered from 0
   ColourScale scale = ColourScale::sequential;
-  std::optional<double> low = {}, high = {};  ///< limits of the colour scale; absent: of the data
-  std::vector<std::string> categories = {};   ///< categorical only
-  bool heads = false;                         ///< a cell per head: layers down, heads across
+  /// Limits of the colour scale; absent: of the data, without a few cells far from the rest.
+  std::optional<double> low = {}, high = {};
+  std::vector<std::string> categories = {};  ///< categorical only
+  bool heads = false;                        ///< a cell per head: layers down, heads across
   std::size_t group = 0;  ///< a line follows each group of so many rows and columns, for example
                           ///< each layer; 0: no lines
 };
@@ -194,7 +195,8 @@ struct DrawnFigure {
 };
 
 /// Writes `{name}.gp`, `{name}.dat` and one picture per format, by running gnuplot (found on PATH)
-/// without a shell. PNG and PDF have U+25A1 for characters that no font on this machine has.
+/// without a shell. Adds to the caption how many cells of a heat map lie beyond its colours. PNG
+/// and PDF have U+25A1 for characters that no font on this machine has.
 /// @param formats  of "svg", "png", "pdf".
 /// @throws Error   if gnuplot is missing or fails, with its first line of output.
 DrawnFigure write_figure(Figure figure, const std::string& directory,

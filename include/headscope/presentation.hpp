@@ -113,6 +113,7 @@ struct Measure {
   std::string name;         ///< in a comparison: `loss`
   std::string variable;     ///< of no dimension or one
   std::string dimension{};  ///< the dimension's name in a comparison; empty: as in the group
+  bool is_share_of_heads = false;
 };
 
 /// Why a head is of a type: variables by type and head (`rule` and `sentence`: by type), numbers or

@@ -52,6 +52,11 @@ void add_run_variables(const std::vector<ComparedRun>& runs, const std::string& 
     add(name, "The run's " + std::string(name),
         [&](const ComparedRun& run) { return number_of(run, name); });
   }
+  add("n_head_left", "Heads of all layers that the run's model has", [](const ComparedRun& run) {
+    const std::optional<HeadShape> shape = head_shape(run.results);
+    if (!shape) return std::nan("");
+    return static_cast<double>(std::ranges::count(removed_heads(run.results, *shape), false));
+  });
 }
 
 /// The measure in each run that has it as a real number of at most one dimension; null in others.

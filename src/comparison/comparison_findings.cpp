@@ -56,6 +56,16 @@ std::string change_of(const std::string& measure, const Estimate& first, const E
                             number_text(first.value, 3) + ")");
 }
 
+/// Whether shares of heads of the first run and another, which has another number of heads, differ
+/// by at most one head of the smaller model: a model may have no share nearer to the other's.
+bool is_within_one_head(const ResultsGroup& group, std::size_t run, double first, double later) {
+  const Variable* const n_head_left = group.find("n_head_left");
+  if (n_head_left == nullptr) return false;
+  const double n_first = n_head_left->values(0), n_later = n_head_left->values(run);
+  constexpr double rounding = 1e-9;
+  return n_first != n_later && std::abs(later - first) * std::min(n_first, n_later) <= 1 + rounding;
+}
+
 /// Says that a run was not compared by intervals: one without width shows nothing.
 std::string without_intervals(const std::string& what, const std::string& run,
                               const std::string& first) {
@@ -64,7 +74,7 @@ std::string without_intervals(const std::string& what, const std::string& run,
 
 std::string measures_line(const ResultsGroup& group, const std::vector<Measure>& measures) {
   const std::vector<std::string>& runs = group.labels("run");
-  std::vector<std::vector<std::string>> changes(runs.size());
+  std::vector<std::vector<std::string>> changes(runs.size()), within_one_head(runs.size());
   std::set<std::string> names;
   for (const Measure& measure : measures) names.insert(measure.variable);
   bool is_any = false;
@@ -88,9 +98,13 @@ std::string measures_line(const ResultsGroup& group, const std::vector<Measure>&
           has_intervals[run] = true;
         }
         if (!is_changed(first, later, difference)) continue;
-        const std::string name =
-            in_words(measure.name, slice.label) + (slice.label.empty() ? "" : ",");
-        changes[run].push_back(change_of(name, first, later, difference, is_in_overview(variable)));
+        const std::string name = in_words(measure.name, slice.label);
+        if (measure.is_share_of_heads && is_within_one_head(group, run, first.value, later.value)) {
+          within_one_head[run].push_back(name);
+          continue;
+        }
+        changes[run].push_back(change_of(name + (slice.label.empty() ? "" : ","), first, later,
+                                         difference, is_in_overview(variable)));
       }
     }
   }
@@ -106,6 +120,11 @@ std::string measures_line(const ResultsGroup& group, const std::vector<Measure>&
                                   " in no measure beyond its interval."
                             : runs[run] + " differs from " + runs[0] +
                                   " beyond the intervals: " + joined(changes[run], "; ") + ".");
+    if (within_one_head[run].empty()) continue;
+    sentences.push_back(
+        "Not counted, since the numbers of heads differ and the shares by at most "
+        "one head: " +
+        joined(within_one_head[run], "; ") + ".");
   }
   return joined(sentences, " ");
 }
@@ -289,7 +308,7 @@ Presentation comparison_presentation(const std::vector<Presentation>& presentati
                           .auxiliary = auxiliary_variables(presentations)};
   for (const Presentation& presentation : presentations) {
     for (const Measure& measure : presentation.measures) {
-      comparison.measures.push_back({measure.name, measure.name, ""});
+      comparison.measures.push_back({measure.name, measure.name, "", measure.is_share_of_heads});
     }
     for (ScoreSection section : presentation.scores) {
       section.prefix = joined_name(presentation.group, "");

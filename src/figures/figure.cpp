@@ -8,6 +8,7 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
+#include "figures/colour_range.hpp"
 #include "figures/figure_page.hpp"
 #include "figures/glyphs.hpp"
 #include "figures/gnuplot.hpp"
@@ -127,6 +128,9 @@ DrawnFigure write_figure(Figure figure, const std::string& directory,
   const std::string script_file = figure.name + ".gp";
   const FigureScript script =
       std::visit([&](const auto& content) { return script_of(figure, content); }, figure.content);
+  if (const auto* const map = std::get_if<Heatmap>(&figure.content)) {
+    figure.caption += beyond_colours_text(*map);
+  }
   std::error_code failure;
   fs::create_directories(folder, failure);
   write_file((folder / (figure.name + ".dat")).string(), script.data);

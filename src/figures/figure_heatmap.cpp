@@ -8,6 +8,7 @@
 #include "base/number_text.hpp"
 #include "base/utf8.hpp"
 #include "figures/chart_range.hpp"
+#include "figures/colour_range.hpp"
 #include "figures/figure_colours.hpp"
 #include "figures/figure_page.hpp"
 #include "figures/gnuplot.hpp"
@@ -65,26 +66,6 @@ void check(const std::string& what, const Heatmap& heatmap) {
   }
 }
 
-AxisRange colour_range(const Heatmap& heatmap, std::span<const HeatmapPanel> panels) {
-  if (heatmap.scale == ColourScale::categorical) {
-    return {-0.5, static_cast<double>(heatmap.categories.size()) - 0.5};
-  }
-  Range of_data;
-  for (const HeatmapPanel& panel : panels) of_data.include(panel.values.values);
-  AxisRange range = of_data.low > of_data.high ? AxisRange() : of_data.axis();
-  range = {heatmap.low.value_or(range.low), heatmap.high.value_or(range.high)};
-  if (heatmap.scale == ColourScale::diverging) {
-    const double reach = std::max(std::abs(range.low), std::abs(range.high));
-    range = {-reach, reach};
-  }
-  if (!(range.high > range.low)) {
-    const double room = std::max(std::abs(range.low) * 0.01, 0.5);
-    range = {heatmap.low.value_or(range.low - room), heatmap.high.value_or(range.high + room)};
-    if (!(range.high > range.low)) range = {range.low - room, range.high + room};
-  }
-  return range;
-}
-
 std::string data_block(const HeatmapPanel& panel) {
   const bool marked = panel.marked.size() > 0;
   std::string block =
@@ -98,19 +79,6 @@ std::string data_block(const HeatmapPanel& panel) {
     }
   }
   return block;
-}
-
-// Maps of heads that differ much in size: on one scale the smaller ones would be of one colour.
-bool has_separate_scales(const Heatmap& heatmap) {
-  if (!heatmap.heads || heatmap.scale == ColourScale::categorical || heatmap.high) return false;
-  constexpr double most_times = 2;
-  double least = std::numeric_limits<double>::infinity(), most = 0;
-  for (const HeatmapPanel& panel : heatmap.panels) {
-    const AxisRange range = colour_range(heatmap, std::span(&panel, 1));
-    least = std::min(least, range.high - range.low);
-    most = std::max(most, range.high - range.low);
-  }
-  return most > most_times * least;
 }
 
 std::set<std::size_t> present_categories(const Heatmap& heatmap) {

@@ -8,6 +8,7 @@
 #include "files/pending_file.hpp"
 #include "report/report_pages.hpp"
 #include "results/long_table.hpp"
+#include "results/results_claims.hpp"
 
 namespace headscope {
 
@@ -36,10 +37,6 @@ bool is_control(const ResultsGroup& group) {
 std::string group_title(const ResultsGroup& group) {
   const std::string title = group.title.empty() ? group.name : group.title;
   return is_control(group) ? title + ", in an untrained model" : title;
-}
-
-bool is_tested(const Claim& claim) {
-  return !std::isnan(claim.effect.value);
 }
 
 std::string_view verdict_text(const Claim& claim) {

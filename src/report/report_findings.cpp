@@ -8,6 +8,7 @@
 #include "headscope/report.hpp"
 #include "report/head_variables.hpp"
 #include "report/report_pages.hpp"
+#include "results/results_claims.hpp"
 
 namespace headscope {
 namespace {

@@ -77,8 +77,6 @@ std::string variable_anchor(const std::string& group, const std::string& variabl
 bool is_control(const ResultsGroup& group);
 std::string group_title(const ResultsGroup& group);
 
-/// Whether something was measured: without, a claim has no effect.
-bool is_tested(const Claim& claim);
 /// `holds`, `does not hold`, `undecided` or `not tested`.
 std::string_view verdict_text(const Claim& claim);
 /// `0.420 [0.405, 0.437]`, with as many decimals as give half the interval's width two significant

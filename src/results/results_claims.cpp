@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <utility>
+#include <tuple>
 
 #include "headscope/error.hpp"
 #include "results/results_layout.hpp"
@@ -53,10 +53,14 @@ std::vector<PlacedClaim> claims_by_number(const std::vector<ResultsGroup>& group
   return claims;
 }
 
+bool is_tested(const Claim& claim) {
+  return !std::isnan(claim.effect.value);
+}
+
 std::vector<PlacedClaim> claims_by_group(const std::vector<ResultsGroup>& groups) {
   Claims claims = claims_by_number(groups);
   std::ranges::stable_sort(claims, {}, [](const PlacedClaim& placed) {
-    return std::pair(placed.claim->arithmetic, placed.group);
+    return std::tuple(placed.claim->arithmetic, !is_tested(*placed.claim), placed.group);
   });
   return claims;
 }

@@ -17,7 +17,11 @@ struct PlacedClaim {
 /// The claims of all groups by number; those of one number in the order of the groups.
 std::vector<PlacedClaim> claims_by_number(const std::vector<ResultsGroup>& groups);
 
-/// The same as a report lists them: by group, those true by arithmetic last.
+/// Whether something was measured: without, a claim has no effect.
+bool is_tested(const Claim& claim);
+
+/// The same as a report lists them: by group, those that were not tested behind the others, and
+/// last those true by arithmetic.
 std::vector<PlacedClaim> claims_by_group(const std::vector<ResultsGroup>& groups);
 
 /// All claims of all groups, by number, as one group `claims`, a variable per field; without

@@ -71,14 +71,14 @@ TEST(ClassificationHeadline, SaysHowManyTypesItDoesNotName) {
   group.name = "classification";
   group.add_dimension(Dimension::count("layer", 1));
   group.add_dimension(Dimension::count("head", 1));
-  group.add_dimension(
-      Dimension::labels("head_type", {"positional", "copying", "sink", "rare", "induction"}));
+  group.add_dimension(Dimension::labels(
+      "head_type", {"positional", "copying", "sink", "rare", "induction", "delimiter"}));
   group.add(Declaration::flag("type", "head_type layer head", {"no", "yes"}, "Types"),
-            Array({5, 1, 1}, 1));
+            Array({6, 1, 1}, 1));
   Results results;
   results.groups.push_back(std::move(group));
   const std::string text = classification_headline(results).attend_by;
-  EXPECT_TRUE(text.starts_with("1 of 1 head has a type: ")) << text;
+  EXPECT_TRUE(text.starts_with("1 of 1 head is specialised: ")) << text;
   EXPECT_TRUE(text.ends_with(" and 1 more type.")) << text;
   results.attributes["pruned_heads"] = "L0H0";
   EXPECT_EQ(classification_headline(results).attend_by, "The model has no head left.");
@@ -95,12 +95,13 @@ TEST(ClassificationHeadline, SaysThatOnFewDocumentsATypeMayBeChance) {
 }
 
 TEST(ClassificationHeadline, NamesAllTypesWithoutUntrainedModels) {
-  EXPECT_EQ(said({}), "3 of 3 heads have a type: positional (2 heads), copying (1 head).");
+  EXPECT_EQ(said({}), "3 of 3 heads are specialised: positional (2 heads), copying (1 head).");
 }
 
 TEST(ClassificationHeadline, LeavesOutTypesThatAnUntrainedModelHasAsOftenOrThatAreNotTestedThere) {
   const std::string positional_alone =
-      "2 of 3 heads have a type that untrained models have less often: positional (2 heads).";
+      "2 of 3 heads are specialised by a type that untrained models have less often: positional (2 "
+      "heads).";
   EXPECT_EQ(said(Array({2, 2}, {0, 0, 1, 1})), positional_alone);
   EXPECT_EQ(said(Array({2, 2}, {0, untestable, 1, untestable})), positional_alone);
 }

@@ -174,8 +174,9 @@ TEST(PruningLines, RepeatThePrunableShares) {
   add(group, "prunable_share", {"tolerance"}, Array({2}, {0.3, 0.525}));
   EXPECT_EQ(
       lines(described(pruning_presentation(), group))["Pruning many"],
-      "Heads that can be pruned together, least important first: 30 % with a loss increase of "
-      "at most 1 %, 52.5 % with a loss increase of at most 5 %.");
+      "Heads that can be pruned together, least important first, interpolated between the steps of "
+      "the curve: 30 % with a loss increase of at most 1 %, 52.5 % with a loss increase of at most "
+      "5 %.");
 }
 
 TEST(PruningLines, WarnOfALossAboveThatOfGuessing) {
@@ -299,8 +300,11 @@ TEST(SentenceLines, AHeadJustBelowTheLimitHasTheDecimalsThatSaySo) {
 TEST(ClassificationLines, CountTypesAndNameTheLeadingHeadsThatAreThere) {
   std::map<std::string, std::string> said =
       lines(described(classification_presentation(), classification()));
-  EXPECT_EQ(said["Types"],
-            "2 of 6 heads have a type: 2 long range, 1 positional. A head may have several types.");
+  EXPECT_EQ(
+      said["Types"],
+      "1 of 6 heads are specialised: 1 positional. A head may have several types. Not counted, "
+      "since they say that a head rests or how far it looks, not what it does: 2 long range; "
+      "1 of these heads is specialised by another type.");
   EXPECT_EQ(said["Repetition and position"],
             "On repeated random tokens, L1H1 puts 90 % of its attention on the token that followed "
             "last time, more than any other head. L0H2 attends most to the previous token (50 %).");
@@ -331,8 +335,8 @@ TEST(ClassificationLines, LeaveOutRemovedHeads) {
   const Description description =
       described(classification_presentation(), classification(), "L1H1,L1H2");
   std::map<std::string, std::string> said = lines(description);
-  EXPECT_THAT(said["Types"], testing::StartsWith("2 of 4 heads have a type"));
-  EXPECT_THAT(description.headline.attend_by, testing::StartsWith("2 of 4 heads have a type"));
+  EXPECT_THAT(said["Types"], testing::StartsWith("1 of 4 heads are specialised"));
+  EXPECT_THAT(description.headline.attend_by, testing::StartsWith("1 of 4 heads are specialised"));
   EXPECT_THAT(said["Attention sink"], testing::StartsWith("On average a head puts 25 % of"));
   EXPECT_THAT(said["Repetition and position"], Not(HasSubstr("L1H1")));
 }
@@ -343,8 +347,8 @@ TEST(ClassificationLines, SpeakOfOneHead) {
   group.variables.front().values(1, 0, 0) = 0;
   const Description description =
       described(classification_presentation(), group, "L0H0,L0H1,L0H2,L1H0,L1H1");
-  EXPECT_THAT(lines(description)["Types"], testing::StartsWith("1 of 1 head has a type:"));
-  EXPECT_THAT(description.headline.attend_by, testing::StartsWith("1 of 1 head has a type:"));
+  EXPECT_THAT(lines(description)["Types"], testing::StartsWith("1 of 1 head is specialised:"));
+  EXPECT_THAT(description.headline.attend_by, testing::StartsWith("1 of 1 head is specialised:"));
 }
 
 TEST(ClassificationLines, TypesThatUntrainedModelsHaveTooAreNotCounted) {
@@ -352,7 +356,7 @@ TEST(ClassificationLines, TypesThatUntrainedModelsHaveTooAreNotCounted) {
   group.add_dimension(Dimension::count("control", 2));
   group.add({"control_type_heads", "control head_type", "1", "x"}, Array({2, 2}, {0, 1, 0, 2}));
   EXPECT_EQ(lines(described(classification_presentation(), group))["Types"],
-            "1 of 6 heads have a type: 1 positional (untrained: none). A head may have several "
+            "1 of 6 heads are specialised: 1 positional (untrained: none). A head may have several "
             "types. Not counted, since untrained models have as many: 2 long range (untrained: at "
             "most 2). Untrained: the largest number of such heads in one of 2 untrained models.");
 }
@@ -367,12 +371,12 @@ TEST(ClassificationLines, SayOfEachTypeHowManyUntrainedHeadsHaveIt) {
             Array({2, 2}, {1, std::nan(""), 0, 0}));
   EXPECT_EQ(
       lines(described(classification_presentation(), group))["Types"],
-      "0 of 6 heads have a type. A head may have several types. Not counted, since untrained "
+      "0 of 6 heads are specialised. A head may have several types. Not counted, since untrained "
       "models have as many or could not be tested: 2 long range (untrained: untestable). Types "
       "without a head: positional (untrained: at most 1). Untrained: the largest number of such "
       "heads in one of 2 untrained models.");
   EXPECT_THAT(described(classification_presentation(), group).headline.attend_by,
-              testing::StartsWith("0 of 6 heads have a type"));
+              testing::StartsWith("0 of 6 heads are specialised"));
 }
 
 TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {

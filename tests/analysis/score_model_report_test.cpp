@@ -91,13 +91,28 @@ TEST(ScoreModelLines, NameHeadsWithLargeEffectsThatFeaturesDoNotKeep) {
 TEST(ScoreModelLines, CountHeadsByFamily) {
   EXPECT_THAT(
       score_lines(six_heads())["What heads attend by"],
-      HasSubstr("What 6 heads attend by: position 3, repetition 1, word class 1, no measurable "
-                "family 1."));
+      HasSubstr("What 6 heads attend by: position 3; repetition 1; word class or frequency 1; "
+                "no measurable family 1."));
+}
+
+TEST(ScoreModelLines, NameFourCountsAtMostInTheHeadline) {
+  const auto headline = [](const std::vector<double>& families) {
+    Results results;
+    results.groups.push_back(six_heads());
+    std::ranges::find(results.groups[0].variables, "attends_by", &Variable::name)->values.values =
+        families;
+    return score_presentation().describe(results).headline.attend_by;
+  };
+  EXPECT_EQ(headline({1, 1, 0, 4, 1, 3}),
+            "What 6 heads attend by: position 3; repetition 1; word class or frequency 1; no "
+            "measurable family 1.");
+  EXPECT_EQ(headline({1, 1, 0, 4, 2, 3}),
+            "What 6 heads attend by: position 2; segment 1; repetition 1; remaining 2.");
 }
 
 TEST(ScoreModelLines, CountNoHeadsThatTheModelHasLost) {
   EXPECT_THAT(score_lines(six_heads(), "L0H2,L1H0")["What heads attend by"],
-              testing::StartsWith("What 4 heads attend by: position 3, repetition 1. "));
+              testing::StartsWith("What 4 heads attend by: position 3; repetition 1. "));
   EXPECT_THAT(score_lines(six_heads(), "L0H0,L0H1,L1H0,L1H1,L1H2")["What heads attend by"],
               testing::StartsWith("What 1 head attends by: no measurable family 1. "));
 }
@@ -130,7 +145,7 @@ ResultsGroup heads_of_two_families() {
 
 TEST(ScoreModelLines, TellHeadsOfSeveralFamiliesFromHeadsOfNoMeasurableFamily) {
   EXPECT_EQ(score_lines(heads_of_two_families())["What heads attend by"],
-            "What 2 heads attend by: several families 1, no measurable family 1. A head attends by "
+            "What 2 heads attend by: several families 1; no measurable family 1. A head attends by "
             "the family of features that a model of its attention needs most: without this family "
             "the share of the deviance on held-out documents that the model explains falls by more "
             "than 2 points (by the whole interval). A head attends by several families if its "
@@ -190,9 +205,38 @@ TEST(ScoreModelLines, SayThatTheModelHasNoHeadLeft) {
 
 TEST(ScoreModelLines, NameFamiliesInWords) {
   const ResultsGroup group = six_heads();
-  EXPECT_EQ(family_words(group, "word_class"), "word class");
+  EXPECT_EQ(family_words(group, "word_class"), "word class or frequency");
   EXPECT_EQ(family_words(group, "lexical"), "the two tokens alone");
   EXPECT_EQ(family_words(group, "user"), "your features");
+}
+
+TEST(ScoreModelLines, NameTheFamilyOfWordClassByTheFeatureThatLeadsIt) {
+  const std::vector<std::string> features{"sink", "upos_DET", "capital", "log_frequency"};
+  ResultsGroup group = scored_heads({1, 4}, {"word_class"}, features);
+  const VariableTable& variables = score_variables();
+  group.add(variables["feature_family"], {"sink", "word_class", "word_class", "word_class"});
+  group.add(variables["deviance_explained_beyond_sink"],
+            std::vector<Estimate>(24, {0.9, 0.8, 0.95}));
+  group.add(variables["divergence_beyond_sink"], Array({1, 4}, 4));
+  group.add(variables["family_gain"], std::vector<Estimate>(4, {0.5, 0.4, 0.6}));
+  group.add(variables["attends_by"], Array({1, 4}, 4));
+  // The sign of the coefficient, of rare or of frequent tokens, makes no difference.
+  group.add(variables["coefficient"], Array({4, 1, 4}, -1));
+  group.add(variables["coefficient_pull"], Array({4, 1, 4}, {9, 9, 9, 9,    //
+                                                             2, 0.1, 0, 1,  //
+                                                             1, 0.2, 3, 1,  //
+                                                             1, 0.3, 0, 2}));
+  add_head_texts(64, group);
+  const std::vector<std::string> words{"word class", "frequency of the key's token",
+                                       "capital of the key's token",
+                                       "frequency of the key's token"};
+  for (std::size_t head = 0; head < words.size(); ++head) {
+    EXPECT_THAT(group.variable("attends_text").text[head],
+                testing::StartsWith("Attends by " + words[head] + ". "));
+  }
+  EXPECT_THAT(score_lines(group)["What heads attend by"],
+              testing::StartsWith("What 4 heads attend by: frequency of the key's token 2; capital "
+                                  "of the key's token 1; word class 1. "));
 }
 
 /// The group with these features instead.
@@ -207,7 +251,7 @@ TEST(ScoreModelLines, NameNoWordClassWithoutPartsOfSpeech) {
                          with_features(six_heads(), {"sink", "offset_1", "same_token", "lexical"});
   EXPECT_EQ(family_words(ids, "word_class"), "token frequency");
   EXPECT_THAT(score_lines(text)["What heads attend by"],
-              HasSubstr("repetition 1, capitals and frequency 1, no measurable family 1."));
+              HasSubstr("repetition 1; capitals and frequency 1; no measurable family 1."));
 }
 
 TEST(ScoreModelFigures, SetNoWordClassAgainstPositionWithoutPartsOfSpeech) {
@@ -228,8 +272,33 @@ TEST(ScoreModelFigures, SetNoWordClassAgainstPositionWithoutPartsOfSpeech) {
                                 six_heads(), {"sink", "offset_1", "same_token", "capital"}));
   EXPECT_EQ(annotated.at(1).name, "positional_syntactic");
   EXPECT_NE(plain.at(1).name, "positional_syntactic");
-  EXPECT_THAT(legend(annotated.front()), testing::Contains("word class"));
+  EXPECT_THAT(legend(annotated.front()), testing::Contains("word class or frequency"));
   EXPECT_THAT(legend(plain.front()), testing::Contains("capitals and frequency"));
+}
+
+TEST(ScoreModelFigures, DrawTheHeadsThatMatterMostAndNoneThatIsExplainedByConstruction) {
+  const auto families = [](ResultsGroup group) {
+    Results results;
+    results.groups.push_back(std::move(group));
+    return score_figures(results).front();
+  };
+  const auto heads = [](const Figure& figure) { return std::get<Chart>(figure.content).x_labels; };
+  ResultsGroup group = six_heads();
+  const std::string left_out = "Heads of layer 0 are left out";
+  EXPECT_THAT(heads(families(group)), testing::ElementsAre("L1H2", "L1H0", "L1H1"));
+  EXPECT_THAT(families(group).caption,
+              testing::AllOf(HasSubstr("the loss rises most"), HasSubstr(left_out)));
+  std::erase_if(group.variables, [](const Variable& variable) {
+    return variable.name.starts_with("effect") || variable.name == "mean_replacement_increase";
+  });
+  Variable& explained =
+      *std::ranges::find(group.variables, "deviance_explained_beyond_sink", &Variable::name);
+  explained.values.values[34] = 0.9;
+  EXPECT_THAT(heads(families(group)), testing::ElementsAre("L1H1", "L1H0", "L1H2"));
+  EXPECT_THAT(families(group).caption, HasSubstr("that are explained best."));
+  for (std::size_t i = 33; i < 36; ++i) explained.values.values[i] = no_effect;
+  EXPECT_THAT(heads(families(group)), testing::ElementsAre("L0H0", "L0H1", "L0H2"));
+  EXPECT_THAT(families(group).caption, testing::Not(HasSubstr(left_out)));
 }
 
 TEST(ScoreModelLines, SayThatWithoutIntervalsTheRunCannotTell) {

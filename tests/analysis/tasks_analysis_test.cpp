@@ -323,8 +323,29 @@ TEST(TasksResults, BackupHeadsAreLaterOnesThatWriteMoreWithoutAHeadWithRepair) {
   EXPECT_THAT(backup_heads(group, 0, 0), ElementsAre(2));
   EXPECT_THAT(group.summary,
               HasSubstr("agreement: L0H0 (direct effect 2 logits, self-repair 1.5; L1H0 +1)."));
+  EXPECT_TRUE(is_made_up_for(group, 0, 0));
+  EXPECT_FALSE(is_made_up_for(group, 0, 1)) << "without a direct effect";
   // All that the head writes is lost, and more.
   EXPECT_THAT(repaired_heads(statistics_of_a_backup(2.5), 0, config, {}), ElementsAre());
+}
+
+TEST(TasksResults, NothingMakesUpForAHeadOfNoSizeBesideTheMargin) {
+  const ModelConfig config = test::config_of({.n_layer = 2, .n_head = 2});
+  const ResultsGroup group =
+      tasks_results(statistics_of_a_backup(0.5), {{"agreement", "", {}, 0, 0}}, config, {});
+  const auto with = [&](const char* name, double value) {
+    ResultsGroup changed = group;
+    Variable& variable = *std::ranges::find(changed.variables, name, &Variable::name);
+    variable.values.values[0] = value;
+    variable.interval->low.values[0] = 0.9 * value;
+    variable.interval->high.values[0] = 1.1 * value;
+    return is_made_up_for(changed, 0, 0);
+  };
+  const double least = 0.01 * group.values("margin")(0);
+  for (const char* const name : {"direct_effect", "self_repair"}) {
+    EXPECT_TRUE(with(name, 1.01 * least)) << name;
+    EXPECT_FALSE(with(name, 0.99 * least)) << name;
+  }
 }
 
 TEST(TasksResults, RemovedHeadsAreNotTestedForBackup) {

@@ -791,6 +791,38 @@ TEST(Comparison, RunsOfOtherShapesShareMeasuresAlone) {
   EXPECT_FALSE(comparison.group.has("type_transition"));
 }
 
+TEST(Comparison, SharesOfHeadsThatDifferByAHeadOfUnequalNumbersAreNoChange) {
+  const auto said = [](double share, std::size_t n_head, bool is_share_of_heads = true) {
+    const auto run = [](const std::string& label, double value, std::size_t n) {
+      ComparedRun of_heads =
+          weather(label, std::vector<double>(n, 1), std::vector<double>(n), 5, {"spring"});
+      Variable& shares = of_heads.results.groups[0].variables.back();
+      shares.values.values = {value};
+      shares.interval->low.values = {value - 0.001};
+      shares.interval->high.values = {value + 0.001};
+      return of_heads;
+    };
+    std::vector<Presentation> counted = presentations;
+    counted[0].measures[1].is_share_of_heads = is_share_of_heads;
+    Results results;
+    results.groups = {
+        compare_runs({run("a", 0.25, 20), run("b", share, n_head)}, command_line_order, counted)
+            .group};
+    return comparison_presentation(counted).describe(results).findings.at(1).text;
+  };
+  const std::string no_measure = "b differs from a in no measure beyond its interval.",
+                    changed = "b differs from a beyond the intervals: wet share, spring, higher.";
+  // 5 of 20 heads are nearest to 5 of 19 and to 3 of 10.
+  const std::string within = no_measure +
+                             " Not counted, since the numbers of heads differ and the "
+                             "shares by at most one head: wet share, spring.";
+  EXPECT_EQ(said(5.0 / 19, 19), within);
+  EXPECT_EQ(said(3.0 / 10, 10), within);
+  EXPECT_EQ(said(4.0 / 10, 10), changed);
+  EXPECT_EQ(said(6.0 / 20, 20), changed) << "one head more of as many";
+  EXPECT_EQ(said(5.0 / 19, 19, false), changed);
+}
+
 TEST(Comparison, RefusesWhatCannotBeCompared) {
   const ComparedRun run = weather("a", first_rain, {0, 0, 0}, 5);
   EXPECT_EQ(message_of([&] { compare_runs({run}, "", presentations); }),

@@ -194,6 +194,56 @@ TEST_F(Figures, GivenLimitsReplaceTheDatas) {
   EXPECT_THAT(file("small.gp"), HasSubstr("set cbrange [-1:2.5]"));
 }
 
+/// 50 cells, from 0.01 to 0.49, and one of the value.
+Figure fifty_cells(double odd_one) {
+  Figure figure = two_by_three();
+  Array cells({5, 10});
+  for (std::size_t i = 0; i < 50; ++i) cells.values[i] = 0.01 * static_cast<double>(i);
+  cells.values[0] = odd_one;
+  std::get<Heatmap>(figure.content).panels[0].values = cells;
+  std::get<Heatmap>(figure.content).row_labels.clear();
+  figure.caption = "Cells.";
+  return figure;
+}
+
+TEST_F(Figures, ACellFarFromTheRestLiesBeyondTheColours) {
+  EXPECT_EQ(draw(fifty_cells(9)).figure.caption,
+            "Cells. The colours end at 0.01 and 0.49; 1 of 50 cells lies beyond, at 9.");
+  EXPECT_THAT(file("small.gp"), HasSubstr("set cbrange [0.01:0.49]"));
+  EXPECT_THAT(file("small.dat"), HasSubstr("0 0 9\n")) << "the data keep the value";
+  EXPECT_EQ(draw(fifty_cells(-9)).figure.caption,
+            "Cells. The colours end at 0.01 and 0.49; 1 of 50 cells lies beyond, at -9.");
+  Figure diverging = fifty_cells(-9);
+  std::get<Heatmap>(diverging.content).scale = ColourScale::diverging;
+  EXPECT_EQ(draw(diverging).figure.caption,
+            "Cells. The colours end at -0.49 and 0.49; 1 of 50 cells lies beyond, at -9.");
+}
+
+TEST_F(Figures, ColoursReachEveryCellThatIsNotFarFromTheRest) {
+  EXPECT_EQ(draw(fifty_cells(0.9)).figure.caption, "Cells.");
+  EXPECT_THAT(file("small.gp"), HasSubstr("set cbrange [0.01:0.9]"));
+  Figure few = two_by_three(), zeros = fifty_cells(9), stated = fifty_cells(9);
+  std::get<Heatmap>(few.content).panels[0].values = Array({2, 3}, {0, 0.1, 0.1, 0.1, 0.2, 9});
+  std::ranges::fill(std::get<Heatmap>(zeros.content).panels[0].values.values, 0);
+  std::get<Heatmap>(zeros.content).panels[0].values.values[7] = 9;
+  std::get<Heatmap>(stated.content).high = 9;
+  for (const Figure& figure : {few, zeros, stated}) {
+    EXPECT_THAT(draw(figure).figure.caption, Not(HasSubstr("colours")));
+    EXPECT_THAT(file("small.gp"), testing::ContainsRegex("set cbrange .*:9]"));
+  }
+}
+
+TEST_F(Figures, PanelsWithScalesOfTheirOwnSayWhereTheirColoursEnd) {
+  Figure figure = fifty_cells(9);
+  Heatmap& map = std::get<Heatmap>(figure.content);
+  map.heads = true;
+  map.panels.push_back({"zero", map.panels[0].values.mapped([](double v) { return 10 * v; })});
+  map.panels[1].values.values[0] = 0;
+  EXPECT_EQ(draw(figure).figure.caption,
+            "Cells. In the panel Panel the colours end at 0.01 and 0.49; 1 of 50 cells lies "
+            "beyond, at 9.");
+}
+
 TEST_F(Figures, IntervalsAndReferenceLinesAreDrawnAndNamed) {
   draw(one_line_chart());
   EXPECT_EQ(file("line.dat"), "# loss\n# x y low high\n0 3 2 4\n1 NaN NaN NaN\n2 5 4 6\n");

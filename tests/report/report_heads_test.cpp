@@ -455,6 +455,24 @@ TEST(Claims, AreAllCountedAboveTheirList) {
   EXPECT_EQ(claims_paragraph(results), "1 claim is decided by arithmetic alone.");
 }
 
+TEST(Claims, AreListedTestedOnesFirstAndArithmeticLast) {
+  const auto claim = [](double effect, bool arithmetic) {
+    Claim made;
+    made.effect.value = effect;
+    made.arithmetic = arithmetic;
+    return made;
+  };
+  const double untested = std::nan("");
+  std::vector<ResultsGroup> groups(2);
+  groups[0].claims = {claim(1, true), claim(untested, false), claim(2, false)};
+  groups[1].claims = {claim(untested, false), claim(3, false)};
+  std::vector<double> effects;
+  for (const PlacedClaim& placed : claims_by_group(groups)) {
+    effects.push_back(placed.claim->effect.value);
+  }
+  EXPECT_THAT(effects, testing::ElementsAre(2, 3, testing::IsNan(), testing::IsNan(), 1));
+}
+
 TEST(Findings, WithoutDescriptionsAreTheModelAndTheClaims) {
   const std::vector<Finding> lines = findings(test::results_sample(), {});
   ASSERT_EQ(lines.size(), 2u);

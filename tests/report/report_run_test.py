@@ -58,18 +58,27 @@ class RunReport(unittest.TestCase):
     def test_attention_sentence(self):
         attends_by = self.results["score_model/attends_by"]
         names = dict(zip(attends_by.attrs["flag_meanings"].split(), attends_by.attrs["flag_values"]))
-        words = {"no measurable family": "none", "several families": "none", "the two tokens alone": "lexical", "your features": "user"}
+        words = {"no measurable family": "none", "several families": "none", "the two tokens alone": "lexical", "your features": "user",
+                 "frequency of the key's token": "word_class", "capital of the key's token": "word_class"}
+        counted = re.compile(r"([a-z][a-z' ]*) (\d+)(?=[;.])")
+        said = self.browser.evaluate("""Array.from(document.querySelectorAll("#group-score_model li"), (line) => line.textContent)
+            .find((text) => text.startsWith("What heads attend by"))""")
+        full = counted.findall(said)
         counts = dict.fromkeys(names, 0)
-        for name, count in re.findall(r"([a-z][a-z ]*) (\d+)(?=[,.])", self.sentences["Attention."]):
+        for name, count in full:
             counts[words.get(name, name.replace(" ", "_"))] += int(count)
         for family, value in names.items():
             self.assertEqual(counts[family], (attends_by[()] == value).sum(), family)
+        short = counted.findall(self.sentences["Attention."])
+        self.assertLessEqual(len(short), 4)
+        self.assertEqual(short[:3], full[:3])
+        self.assertEqual(sum(int(count) for _, count in short), attends_by.size)
 
     def test_the_map_can_be_coloured_by_what_heads_attend_by(self):
         data = self.results["score_model/attends_by"]
         category = self.browser.evaluate("headData.categories.find(({ name }) => name === 'attends_by')")
         self.assertEqual(category["values"], data[()].ravel().tolist())
-        words = {"lexical": "the two tokens alone", "user": "your features"}
+        words = {"lexical": "the two tokens alone", "user": "your features", "word_class": "word class or frequency"}
         self.assertEqual(category["names"], [words.get(name, name.replace("_", " ")) for name in data.attrs["flag_meanings"].split()])
 
     def test_effect_sentence(self):

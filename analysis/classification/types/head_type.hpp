@@ -110,6 +110,9 @@ struct HeadType {
   std::string name;      ///< `long_range`
   std::string rule;      ///< in words, with its thresholds
   std::string sentence;  ///< what such a head does, for readers of the report
+  /// Whether a head of the type counts as specialised; else the type says how far the head looks or
+  /// that it rests, not what it does.
+  bool is_specialised = true;
   /// The part of claim 7 that says that some heads are of the type; 0: none does.
   int claim_part = 0;
 

@@ -68,6 +68,7 @@ HeadType long_range_type() {
           "interval above distance_uniform and that of distance - distance_even above 0, and sink "
           "<= 0.98",
       .sentence = "It attends further back than a head with uniform attention.",
+      .is_specialised = false,
       .scores = long_range_scores,
       .untested = untested_distance,
       .examples = {.targets = distant_keys},

@@ -1,5 +1,10 @@
 #include "classification/types/registry.hpp"
 
+#include <algorithm>
+
+#include "base/label_text.hpp"
+#include "base/text.hpp"
+
 namespace headscope {
 
 const HeadTypeList& head_type_list() {
@@ -10,6 +15,19 @@ const HeadTypeList& head_type_list() {
       suppressing_type(), word_class_type(),
   };
   return types;
+}
+
+bool counts_as_specialised(const std::string& type) {
+  const auto found = std::ranges::find(head_type_list(), type, &HeadType::name);
+  return found == head_type_list().end() || found->is_specialised;
+}
+
+std::string types_apart() {
+  std::vector<std::string> names;
+  for (const HeadType& type : head_type_list()) {
+    if (!type.is_specialised) names.push_back(spaced(type.name));
+  }
+  return joined(names, " or ");
 }
 
 }  // namespace headscope

@@ -22,4 +22,10 @@ HeadType word_class_type();
 /// The types of heads, in the order of results, tables and figures. A new one stands last.
 const HeadTypeList& head_type_list();
 
+/// HeadType::is_specialised of the type with this name; true for a name that the list lacks.
+bool counts_as_specialised(const std::string& type);
+
+/// The names of types that do not count: `sink or long range`.
+std::string types_apart();
+
 }  // namespace headscope

@@ -16,6 +16,7 @@ HeadType sink_type() {
       .name = "sink",
       .rule = "sink >= 0.9",
       .sentence = "It attends to the first token, and so writes nearly the same at every token.",
+      .is_specialised = false,
       .scores =
           [](const Measured& measured) { return share_scores(measured, HeadScore::sink, 0.9); },
       .untested = unless_scored("no document has a token beyond position 0"),

@@ -64,5 +64,5 @@ function scoreScale(score) {
   if (diverging) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
   const stops = diverging ? headData.diverging : headData.sequential;
   const colour = (value) => blend(stops, high > low ? (value - low) / (high - low) : 0.5);
-  return { low, high, stops, colour, clipped: sorted[0] < low || sorted[sorted.length - 1] > high };
+  return { low, high, stops, colour, beyond: sorted.filter((value) => value < low || value > high).length };
 }

@@ -211,11 +211,11 @@ function superscript(number) {
   return Array.from(String(number), (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
 }
 
-function scoreLegend(score, { low, high, stops, clipped }) {
+function scoreLegend(score, { low, high, stops, beyond }) {
   const units = score.units && score.units !== "1" ? ` ${score.units}` : "";
   const power = cellPower({ low, high });
   const times = power === 0 ? "" : ` Cells show the values times 10${superscript(power)}.`;
-  const note = clipped ? " The colours end at the 2nd and 98th percentile." : "";
+  const note = beyond === 0 ? "" : ` The colours end at the 2nd and 98th percentile; ${beyond} ${beyond === 1 ? "head lies" : "heads lie"} beyond.`;
   return element("div", { class: "legend" }, element("span", {}, numberText(low)), colourBar(stops),
     element("span", {}, numberText(high) + units), element("p", { class: "faint" }, `${score.about}.${times}${note}`));
 }
