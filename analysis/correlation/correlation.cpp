@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/thread_errors.hpp"
 #include "correlation/results.hpp"
 #include "correlation/sums.hpp"
 #include "head_values.hpp"
@@ -10,7 +11,6 @@
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 #include "mean_z.hpp"
-#include "parallel.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
@@ -200,7 +200,7 @@ class Correlation::Observer : public PieceObserver {
   void add_distances(const Query& query) const {
     const Index n_head_total = analysis_.n_head_total_, n_key = query.patterns.n_rows;
     Array& sums = statistics_.sum("js_distance", {n_head_total, n_head_total});
-    parallel_for(n_head_total, [&](Index i) {
+    for_each_in_parallel(n_head_total, [&](Index i) {
       for (Index j = 0; j < i; ++j) {
         const double distance =
             js_distance(query.patterns.colptr(i), query.patterns.colptr(j), n_key);

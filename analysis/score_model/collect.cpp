@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/thread_errors.hpp"
 #include "headscope/random.hpp"
 #include "mean_z.hpp"
-#include "parallel.hpp"
 #include "random_draws.hpp"
 #include "scores/tokens.hpp"
 #include "scores/words.hpp"
@@ -186,24 +186,25 @@ void ScoreCollector::observe_layer(const LayerView& view) {
   for (Index first = 0; first < n_head; first += n_logit_lane) {
     models_.lexical(first, lexical);
     const Index n_lane = std::min<Index>(n_logit_lane, n_head - first);
-    parallel_for(n_lane, std::vector<float>(), [&](std::size_t lane, std::vector<float>& scores) {
-      const Index head = first + lane;
-      const Matrix& pattern = view.pattern.slice(head);
-      double* const sums = &attended(view.layer, head, std::size_t{0});
-      for (std::size_t i = 0; i < n_query; ++i) {
-        const FitSample::Query& query = sample.queries[i];
-        const float* const attention = pattern.colptr(query.query);
-        scores.resize(query.query);
-        for (Index pair = 0; pair < query.query; ++pair) {
-          scores[pair] = lexical[(query.first_pair + pair) * n_logit_lane + lane];
-        }
-        add_attended(sample, features_, i, scores.data(), attention, sums);
-        const auto [all, beyond] = negative_entropies(attention, query.query + 1);
-        entropy(view.layer, head, Index{0}) += all;
-        entropy(view.layer, head, Index{1}) += beyond;
-        if (sink != nullptr) (*sink)(i, view.layer, head) = static_cast<double>(attention[0]);
-      }
-    });
+    for_each_in_parallel(
+        n_lane, std::vector<float>(), [&](std::size_t lane, std::vector<float>& scores) {
+          const Index head = first + lane;
+          const Matrix& pattern = view.pattern.slice(head);
+          double* const sums = &attended(view.layer, head, std::size_t{0});
+          for (std::size_t i = 0; i < n_query; ++i) {
+            const FitSample::Query& query = sample.queries[i];
+            const float* const attention = pattern.colptr(query.query);
+            scores.resize(query.query);
+            for (Index pair = 0; pair < query.query; ++pair) {
+              scores[pair] = lexical[(query.first_pair + pair) * n_logit_lane + lane];
+            }
+            add_attended(sample, features_, i, scores.data(), attention, sums);
+            const auto [all, beyond] = negative_entropies(attention, query.query + 1);
+            entropy(view.layer, head, Index{0}) += all;
+            entropy(view.layer, head, Index{1}) += beyond;
+            if (sink != nullptr) (*sink)(i, view.layer, head) = static_cast<double>(attention[0]);
+          }
+        });
   }
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/thread_errors.hpp"
 #include "headscope/random.hpp"
-#include "parallel.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
@@ -128,10 +128,10 @@ class ScoreEffects::Losses : public PieceObserver {
     const Index n_lane = std::min<Index>(n_logit_lane, config_.n_head - first);
     for (std::size_t step = 0; step < n_score_step; ++step) {
       const LaneValues theta = coefficients_of(effects_.fits_, step, view.layer, first, n_lane);
-      parallel_for(models_.sample().queries.size(), std::vector<double>(),
-                   [&](std::size_t i, std::vector<double>& attention) {
-                     replace_query(view, first, step, problem, theta, i, attention);
-                   });
+      for_each_in_parallel(models_.sample().queries.size(), std::vector<double>(),
+                           [&](std::size_t i, std::vector<double>& attention) {
+                             replace_query(view, first, step, problem, theta, i, attention);
+                           });
     }
   }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/thread_errors.hpp"
 #include "mean_z.hpp"
-#include "parallel.hpp"
 #include "random_draws.hpp"
 #include "scores/sums.hpp"
 
@@ -75,7 +75,7 @@ bool Explanation::has_label(Index layer) const {
 
 std::vector<Explanation::LabelKeys> Explanation::keys_in(const PlaceSource& source) const {
   std::vector<LabelKeys> keys(labels_.size());
-  parallel_for(labels_.size(), [&](std::size_t i) {
+  for_each_in_parallel(labels_.size(), [&](std::size_t i) {
     keys[i] = {labels_[i].place.keys(source), labels_[i].control.keys(source)};
     for (Index q = 0; q < keys[i].keys.size(); ++q) {
       if (keys[i].keys[q].empty()) keys[i].control_keys[q].clear();
@@ -234,7 +234,7 @@ class Explanation::Losses : public PieceObserver {
     }
     std::vector<Matrix> replaced(std::ranges::max(n_used),
                                  Matrix(config.d_z(), n_token, arma::fill::zeros));
-    parallel_for(variants.size(), Matrix(), [&](std::size_t i, Matrix& pattern) {
+    for_each_in_parallel(variants.size(), Matrix(), [&](std::size_t i, Matrix& pattern) {
       if (variants[i].label == nullptr) return;
       const Label& label = *variants[i].label;
       const PlaceKeys& keys = *variants[i].keys;
