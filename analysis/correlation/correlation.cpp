@@ -189,12 +189,10 @@ class Correlation::Observer : public PieceObserver {
   }
 
   void add_covariance(const LayerView& view) {
-    const Index d_z = config_.d_z();
     const std::vector<double> triangle =
         product_triangle(blas::ConstView(view.z).cols(1, view.n_token - 1));
     statistics_.add(z_product_name(view.layer), {triangle.size()}, 0, triangle);
-    Array& sum = statistics_.sum("z_sum", {config_.n_layer, d_z});
-    add_z(view, std::span(sum.values).subspan(view.layer * d_z, d_z));
+    add_z(view, statistics_.sum("z_sum", {config_.n_layer, config_.d_z()}));
   }
 
   void add_distances(const Query& query) const {

@@ -5,6 +5,7 @@
 
 #include "base/thread_errors.hpp"
 #include "headscope/random.hpp"
+#include "mean_z.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
@@ -48,7 +49,7 @@ ScoreEffects::ScoreEffects(const ScoreContext& context, const ScoreFits& fits,
     : context_(context),
       fits_(fits),
       ablation_(context.model, context.compute, precision),
-      mean_z_(score_mean_z(earlier, context.model.config.n_layer)) {
+      mean_z_(mean_z(earlier, score_z_name)) {
   for (Index layer = 0; layer < context.model.config.n_layer; ++layer) {
     controlled_.push_back(heads_before(context.model.config, layer));
   }

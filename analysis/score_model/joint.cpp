@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/thread_errors.hpp"
+#include "mean_z.hpp"
 
 namespace headscope {
 namespace {
@@ -45,7 +46,7 @@ JointReplacement::JointReplacement(const ScoreContext& context, const ScoreFits&
       config_(context.model.config),
       fits_(fits),
       forward_(context.model, context.compute),
-      mean_z_(score_mean_z(earlier, config_.n_layer)) {
+      mean_z_(mean_z(earlier, score_z_name)) {
   const std::vector<Index> order = joint_order(earlier, config_);
   n_ordered_ = order.size();
   place_.assign(config_.n_layer * config_.n_head, no_position);

@@ -17,11 +17,7 @@ std::string name_of(const char* what, const std::string& type, Index head_index)
   return std::string(what) + "." + type + "." + std::to_string(head_index);
 }
 
-std::string mean_z_name(Index layer) {
-  return "explained_z." + std::to_string(layer);
-}
-
-constexpr const char* mean_z_count = "explained_z_count";
+constexpr const char* z_name = "explained_z";
 
 }  // namespace
 
@@ -86,11 +82,7 @@ std::vector<Explanation::LabelKeys> Explanation::keys_in(const PlaceSource& sour
 
 void Explanation::add_layer_means(const LayerView& view, const std::vector<LabelKeys>& keys,
                                   DocumentStatistics& statistics) const {
-  if (view.layer == 0) {
-    statistics.sum(mean_z_count, {1})(0) += static_cast<double>(view.n_token - 1);
-  }
-  if (!has_label(view.layer)) return;
-  add_z(view, statistics.sum(mean_z_name(view.layer), {view.z.n_rows}).values);
+  add_z(view, model_.config.n_layer, z_name, statistics);
   // Sum and count of attention by distance; the last is that to position 0.
   const Index n_ctx = model_.config.n_ctx, n_head = model_.config.n_head;
   for (std::size_t i = 0; i < labels_.size(); ++i) {
@@ -130,15 +122,10 @@ std::unique_ptr<PieceObserver> Explanation::add_means(const PlaceSource& source,
 
 void Explanation::begin_losses(const Statistics& earlier, const ComputeContext& context,
                                const AblationPrecision& precision) {
-  if (!earlier.has(mean_z_count)) labels_.clear();  // no document of two tokens
+  if (!earlier.has(z_name)) labels_.clear();  // no document of two tokens
   if (is_empty()) return;
   ablation_.emplace(model_, context, precision);
-  mean_z_.resize(model_.config.n_layer);
-  const double n_position = earlier.total(mean_z_count)(0);
-  for (Index layer = 0; layer < mean_z_.size(); ++layer) {
-    if (!has_label(layer)) continue;
-    mean_z_[layer] = means_of(earlier.total(mean_z_name(layer)).values, n_position);
-  }
+  mean_z_ = mean_z(earlier, z_name);
   const Index n_ctx = model_.config.n_ctx;
   for (Label& label : labels_) {
     const Array sums = earlier.total(name_of("silent", label.type, label.head_index));

@@ -88,7 +88,7 @@ class Explanation {
   std::set<Index> labelled_heads_;  // with a label
   // Of the second pass.
   std::optional<HeadAblation> ablation_;
-  std::vector<Vector> mean_z_;  // by layer; empty without labels
+  std::vector<Vector> mean_z_;  // by layer
 };
 
 /// The values of `explained_verdict`.
