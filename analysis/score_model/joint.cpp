@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/thread_errors.hpp"
 #include "mean_z.hpp"
 
 namespace headscope {
@@ -66,25 +65,21 @@ void JointReplacement::replace_by_models(PieceModels& models, Index layer, const
   std::vector<float> lexical;
   for (Index first = 0; first < config_.n_head; first += n_logit_lane) {
     const Index n_lane = std::min<Index>(n_logit_lane, config_.n_head - first);
-    const LogitProblem problem = models.problem(first, lexical);
-    const LaneValues theta = coefficients_of(fits_, joint_step, layer, first, n_lane);
-    for_each_in_parallel(models.sample().queries.size(), std::vector<double>(),
-                         [&](std::size_t i, std::vector<double>& attention) {
-                           const Index query = models.sample().queries[i].query;
-                           attention.resize((query + 1) * n_logit_lane);
-                           model_attention(problem, theta, i, attention.data());
-                           for (Index lane = 0; lane < n_lane; ++lane) {
-                             const Index head = first + lane;
-                             const blas::ConstView values =
-                                 projections.rows(config_.v_row(head), d_head);
-                             for (std::size_t share = 1; share < joint_shares.size(); ++share) {
-                               if (!replaces(share, layer, head)) continue;
-                               const Index begin = (share - 1) * n_token;
-                               mix_values(values.cols(begin, n_token), attention.data() + lane,
-                                          query + 1, z.colptr(begin + query) + head * d_head);
-                             }
-                           }
-                         });
+    models.lexical(first, lexical);
+    const auto replace_query = [&](std::size_t i, const double* attention) {
+      const Index query = models.sample().queries[i].query;
+      for (Index lane = 0; lane < n_lane; ++lane) {
+        const Index head = first + lane;
+        const blas::ConstView values = projections.rows(config_.v_row(head), d_head);
+        for (std::size_t share = 1; share < joint_shares.size(); ++share) {
+          if (!replaces(share, layer, head)) continue;
+          const Index begin = (share - 1) * n_token;
+          mix_values(values.cols(begin, n_token), attention + lane, query + 1,
+                     z.colptr(begin + query) + head * d_head);
+        }
+      }
+    };
+    models.attend(fits_, joint_step, first, lexical, replace_query);
   }
 }
 

@@ -315,12 +315,13 @@ LogPartitions log_partitions(const LogitProblem& problem, const LaneValues& thet
   return partitions;
 }
 
-void model_attention(const LogitProblem& problem, const LaneValues& theta, std::size_t query,
-                     double* attention) {
-  LogitQueries queries(problem);
-  const LogitQuery of_query = queries.of(query);
-  queries.attend(of_query, theta);
-  std::copy_n(queries.attention(), (of_query.n_pair + 1) * n_logit_lane, attention);
+void for_each_attention(const LogitProblem& problem, const LaneValues& theta,
+                        const TakeAttention& take) {
+  for_each_in_parallel(problem.sample->queries.size(), LogitQueries(problem),
+                       [&](std::size_t i, LogitQueries& queries) {
+                         queries.attend(queries.of(i), theta);
+                         take(i, queries.attention());
+                       });
 }
 
 std::vector<LaneValues> expected_features(const LogitProblem& problem, const LaneValues& theta,
