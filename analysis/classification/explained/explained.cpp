@@ -161,93 +161,84 @@ class Explanation::Losses : public PieceObserver {
     statistics_.sum(explained_token_count, {n_block})(block_) +=
         static_cast<double>(clean.nll.size());
     for (Index layer = 0; layer < explanation_.model_.config.n_layer; ++layer) {
-      const std::vector<Variant> variants = variants_of(layer);
-      if (variants.empty()) continue;
-      std::map<Index, double> mean;  // by head
-      const std::vector<TokenLoss> all = losses(layer, variants);
-      for (std::size_t i = 0; i < variants.size(); ++i) {
-        if (variants[i].label == nullptr) mean[variants[i].head] = all[i].sum();
-      }
-      for (std::size_t i = 0; i < variants.size(); ++i) {
-        if (variants[i].label == nullptr) continue;
-        const Label& label = *variants[i].label;
-        Array& sums = statistics_.sum(explained_loss_name(label.type, label.head_index),
-                                      {n_block, n_explained_loss});
-        sums(block_, variants[i].loss) += all[i].sum();
-        if (variants[i].loss != explained_label) continue;  // once for each label
-        sums(block_, explained_clean) += clean.sum();
-        sums(block_, explained_mean) += mean.at(variants[i].head);
-      }
+      if (explanation_.has_label(layer)) add_losses(layer, clean.sum());
     }
   }
 
  private:
-  /// One replacement of a head's z: by its mean, or by that of another attention, which the loss
-  /// named by its number stands for.
-  struct Variant {
+  /// A head with its attention replaced, for one of a label's losses.
+  struct Replaced {
+    const Label* label;
+    ExplainedLoss loss;
+    const PlaceKeys* keys;
     Index head;
-    ExplainedLoss loss = explained_mean;
-    const Label* label = nullptr;
-    const PlaceKeys* keys = nullptr;
+    Index place;  ///< of the matrix that has its z, in the head's rows
   };
 
-  std::vector<Variant> variants_of(Index layer) const {
-    const Index n_head = explanation_.model_.config.n_head;
-    std::vector<Variant> variants;
+  /// @param clean  loss of the model as it is.
+  void add_losses(Index layer, double clean) {
+    const Vector& mean = explanation_.mean_z_[layer];
+    std::vector<HeadVariant> variants;
+    std::map<Index, std::size_t> mean_of;  // by head, its variant
     for (const Index head_index : explanation_.labelled_heads_) {
-      const HeadIndex head = HeadIndex::of(head_index, n_head);
-      if (head.layer == layer) variants.push_back({.head = head.head});
+      const auto [of_layer, head] = HeadIndex::of(head_index, explanation_.model_.config.n_head);
+      if (of_layer != layer) continue;
+      mean_of[head] = variants.size();
+      variants.push_back(
+          {layer, {head}, blas::ConstView(mean.memptr(), mean.n_elem, tokens_.size(), 0)});
     }
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      const Label& label = explanation_.labels_[i];
-      const HeadIndex head = HeadIndex::of(label.head_index, n_head);
-      if (head.layer != layer) continue;
-      for (const ExplainedLoss loss : {explained_label, explained_control, explained_where_said}) {
-        const bool is_control = loss == explained_control;
-        variants.push_back(
-            {head.head, loss, &label, is_control ? &keys_[i].control_keys : &keys_[i].keys});
-      }
+    const std::vector<Replaced> replaced = replaced_in(layer);
+    const std::vector<Matrix> z = replaced_z(layer, replaced);
+    for (const Replaced& change : replaced)
+      variants.push_back({layer, {change.head}, z[change.place]});
+    const std::vector<TokenLoss> losses = explanation_.ablation_->losses(tokens_, variants);
+    for (std::size_t i = 0; i < replaced.size(); ++i) {
+      const Label& label = *replaced[i].label;
+      Array& sums = statistics_.sum(explained_loss_name(label.type, label.head_index),
+                                    {n_block, n_explained_loss});
+      sums(block_, replaced[i].loss) += losses[mean_of.size() + i].sum();
+      if (replaced[i].loss != explained_label) continue;  // once for each label
+      sums(block_, explained_clean) += clean;
+      sums(block_, explained_mean) += losses[mean_of.at(replaced[i].head)].sum();
     }
-    return variants;
   }
 
-  std::vector<TokenLoss> losses(Index layer, const std::vector<Variant>& variants) const {
-    const ModelConfig& config = explanation_.model_.config;
-    const Index d_head = config.d_head(), n_token = tokens_.size();
-    // Variants of different heads share a matrix, each in its head's rows.
-    std::vector<Index> place(variants.size()), n_used(config.n_head, 0);
-    for (std::size_t i = 0; i < variants.size(); ++i) {
-      if (variants[i].label != nullptr) place[i] = n_used[variants[i].head]++;
+  std::vector<Replaced> replaced_in(Index layer) const {
+    std::vector<Replaced> replaced;
+    std::map<Index, Index> n_used;  // by head, matrices; different heads share a matrix
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      const Label& label = explanation_.labels_[i];
+      const HeadIndex head = HeadIndex::of(label.head_index, explanation_.model_.config.n_head);
+      if (head.layer != layer) continue;
+      for (const auto& [loss, keys] : {std::pair{explained_label, &keys_[i].keys},
+                                       {explained_control, &keys_[i].control_keys},
+                                       {explained_where_said, &keys_[i].keys}}) {
+        replaced.push_back({&label, loss, keys, head.head, n_used[head.head]++});
+      }
     }
-    std::vector<Matrix> replaced(std::ranges::max(n_used),
-                                 Matrix(config.d_z(), n_token, arma::fill::zeros));
-    for_each_in_parallel(variants.size(), Matrix(), [&](std::size_t i, Matrix& pattern) {
-      if (variants[i].label == nullptr) return;
-      const Label& label = *variants[i].label;
-      const PlaceKeys& keys = *variants[i].keys;
+    return replaced;
+  }
+
+  std::vector<Matrix> replaced_z(Index layer, const std::vector<Replaced>& replaced) const {
+    const ModelConfig& config = explanation_.model_.config;
+    const Index d_head = config.d_head(), n_token = tokens_.size(),
+                n_matrix = 1 + std::ranges::max(replaced, {}, &Replaced::place).place;
+    std::vector<Matrix> all_z(n_matrix, Matrix(config.d_z(), n_token, arma::fill::zeros));
+    for_each_in_parallel(replaced.size(), Matrix(), [&](std::size_t i, Matrix& pattern) {
+      const auto& [label, loss, keys, head, place] = replaced[i];
       pattern.set_size(n_token, n_token);
-      fill_place(keys, label.silent_row, label.silent_sink, pattern);
-      const Index first = variants[i].head * d_head;
-      const Index value_row = config.v_row(variants[i].head) - config.v_row(0);
+      fill_place(*keys, label->silent_row, label->silent_sink, pattern);
+      const Index first = head * d_head, value_row = config.v_row(head) - config.v_row(0);
       blas::multiply_serial(blas::ConstView(values_[layer]).rows(value_row, d_head),
                             blas::Transpose::no, pattern, blas::Transpose::no,
-                            blas::View(replaced[place[i]]).rows(first, d_head));
-      if (variants[i].loss != explained_where_said) return;
+                            blas::View(all_z[place]).rows(first, d_head));
+      if (loss != explained_where_said) return;
       for (Index q = 0; q < n_token; ++q) {
-        if (!keys[q].empty()) continue;
-        std::copy_n(z_[layer].colptr(q) + first, d_head, replaced[place[i]].colptr(q) + first);
+        if (!(*keys)[q].empty()) continue;
+        std::copy_n(z_[layer].colptr(q) + first, d_head, all_z[place].colptr(q) + first);
       }
     });
-    std::vector<HeadVariant> changes;
-    for (std::size_t i = 0; i < variants.size(); ++i) {
-      HeadVariant change{layer, {variants[i].head}};
-      change.z =
-          variants[i].label != nullptr
-              ? blas::ConstView(replaced[place[i]])
-              : blas::ConstView(explanation_.mean_z_[layer].memptr(), config.d_z(), n_token, 0);
-      changes.push_back(std::move(change));
-    }
-    return explanation_.ablation_->losses(tokens_, changes);
+    return all_z;
   }
 
   Explanation& explanation_;
