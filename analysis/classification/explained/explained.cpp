@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/thread_errors.hpp"
+#include "headscope/resampling.hpp"
 #include "mean_z.hpp"
 #include "random_draws.hpp"
 #include "scores/sums.hpp"
@@ -46,8 +47,13 @@ Place control_place(const HeadTypeList& types, const HeadType& type, const Resul
   return label_text == first_position().text ? last_copy() : first_position();
 }
 
-Explanation::Explanation(const Model& model, const HeadTypeList& types, const ResultsGroup& group)
-    : model_(model) {
+Explanation::Explanation(const Model& model, const Corpus& corpus, const HeadTypeList& types,
+                         const ResultsGroup& group, const std::set<Index>& documents,
+                         const Statistics& earlier)
+    : model_(model),
+      corpus_(corpus),
+      documents_(documents),
+      token_counts_(earlier.total("token_count").values) {
   const Array& type = group.values("type");
   const Index n_head_total = model.config.n_layer * model.config.n_head;
   for (std::size_t i = 0; i < type.size(); ++i) {
@@ -111,19 +117,11 @@ void Explanation::add_layer_means(const LayerView& view, const std::vector<Label
   }
 }
 
-std::unique_ptr<PieceObserver> Explanation::add_means(const PlaceSource& source,
-                                                      DocumentStatistics& statistics) const {
-  return std::make_unique<LayerFunction>(
-      [this, &statistics, keys = keys_in(source)](const LayerView& view) {
-        add_layer_means(view, keys, statistics);
-      },
-      true);
-}
-
 void Explanation::begin_losses(const Statistics& earlier, const ComputeContext& context,
                                const AblationPrecision& precision) {
+  takes_losses_ = true;
   if (!earlier.has(z_name)) labels_.clear();  // no document of two tokens
-  if (is_empty()) return;
+  if (labels_.empty()) return;
   ablation_.emplace(model_, context, precision);
   mean_z_ = mean_z(earlier, z_name);
   const Index n_ctx = model_.config.n_ctx;
@@ -250,9 +248,21 @@ class Explanation::Losses : public PieceObserver {
   std::vector<Matrix> z_;       // likewise
 };
 
-std::unique_ptr<PieceObserver> Explanation::add_losses(const PlaceSource& source, Index block,
-                                                       DocumentStatistics& statistics) {
-  return std::make_unique<Losses>(*this, source, block, statistics);
+std::unique_ptr<PieceObserver> Explanation::begin_piece(const Piece& piece,
+                                                        DocumentStatistics& statistics) {
+  if (!documents_.contains(piece.document)) return nullptr;
+  const Index block = document_block(piece.document, corpus_.n_document());
+  if (takes_losses_ && corpus_.begins_predictions(piece)) {
+    ++statistics.sum(explained_document_count, {n_block})(block);
+  }
+  if (labels_.empty() || piece.tokens.size() < 2) return nullptr;
+  const PlaceSource source = place_source(piece, token_counts_);
+  if (takes_losses_) return std::make_unique<Losses>(*this, source, block, statistics);
+  return std::make_unique<LayerFunction>(
+      [this, &statistics, keys = keys_in(source)](const LayerView& view) {
+        add_layer_means(view, keys, statistics);
+      },
+      true);
 }
 
 std::uint64_t Explanation::bytes(const RunShape& run) {
