@@ -26,9 +26,16 @@ class TaskPass {
 struct TaskPassInput {
   const Model& model;
   const AnalysisSettings& settings;
-  const ComputeContext& compute;
-  const std::vector<Task>& tasks;
-  const std::vector<PairBatch>& batches;
+  ComputeContext compute;
+  std::vector<Task> tasks;
+  std::vector<PairBatch> batches;
+
+  TaskPassInput(const AnalysisContext& context, std::vector<Task> all_tasks)
+      : model(context.model),
+        settings(context.settings),
+        compute(context.compute),
+        tasks(std::move(all_tasks)),
+        batches(pair_batches(tasks)) {}
 
   double n_token(std::uint64_t batch) const { return static_cast<double>(batches[batch].n_column); }
 };
@@ -53,17 +60,20 @@ std::unique_ptr<TaskPass> make_pass(const Input& input, const Statistics& earlie
   }
 }
 
-/// An analysis that lists its passes over tasks. @tparam Input  a TaskPassInput.
+/// An analysis that lists its passes over tasks, which refer to its input. @tparam Input  a
+/// TaskPassInput.
 template <typename Input>
 class TaskPassAnalysis : public TaskAnalysis {
  public:
-  std::uint64_t n_batch() const override { return input().batches.size(); }
+  explicit TaskPassAnalysis(Input input) : input_(std::move(input)) {}
+
+  std::uint64_t n_batch() const override { return input_.batches.size(); }
   void begin_pass(int pass, const Statistics& earlier) override {
     pass_.reset();
-    pass_ = entry(pass).begin(input(), earlier);
+    pass_ = entry(pass).begin(input_, earlier);
   }
   double batch_cost(int pass, std::uint64_t batch) const override {
-    return entry(pass).cost(input(), batch);
+    return entry(pass).cost(input_, batch);
   }
   std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
     return pass_->run_batch(batch, statistics);
@@ -71,7 +81,8 @@ class TaskPassAnalysis : public TaskAnalysis {
 
  protected:
   virtual const std::vector<TaskPassEntry<Input>>& passes() const = 0;
-  virtual Input input() const = 0;
+
+  Input input_;
 
  private:
   const TaskPassEntry<Input>& entry(int pass) const {

@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "base/text.hpp"
+#include "base/thread_errors.hpp"
 #include "base/utf8.hpp"
 #include "figures/gnuplot.hpp"
 #include "files/descriptor.hpp"
@@ -18,7 +19,6 @@
 #include "headscope/output_lock.hpp"
 #include "headscope/report.hpp"
 #include "model/tensor_source.hpp"
-#include "parallel.hpp"
 #include "paths/circuit_file.hpp"
 #include "registry.hpp"
 #include "report/head_table.hpp"
@@ -72,7 +72,7 @@ std::string draw_figures(std::vector<Figure> figures, const std::string& folder,
   std::vector<std::string> names, complaints(figures.size());
   for (const Figure& figure : figures) names.push_back(figure.name);
   drawn.resize(figures.size());
-  parallel_for(figures.size(), [&](std::size_t i) {
+  for_each_in_parallel(figures.size(), [&](std::size_t i) {
     try {
       drawn[i] = write_figure(std::move(figures[i]), folder, formats);
     } catch (const DrawingError& error) {

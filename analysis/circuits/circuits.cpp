@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/number_text.hpp"
+#include "base/thread_errors.hpp"
 #include "circuits/composition.hpp"
 #include "circuits/measures.hpp"
 #include "circuits/position.hpp"
@@ -10,7 +11,6 @@
 #include "headscope/figure.hpp"
 #include "headscope/forward.hpp"
 #include "induction.hpp"
-#include "parallel.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -159,7 +159,7 @@ void measure_composition(const Model& model, const std::vector<WritingFactors>& 
   const std::size_t n_layer = written.size(), n_head = model.config.n_head;
   std::array<arma::mat, composition_kinds.size()> by_kind;
   for (std::size_t kind = 0; kind < by_kind.size(); ++kind) by_kind[kind] = scores.matrix(kind);
-  parallel_for(n_layer - 1, [&](std::size_t i) {
+  for_each_in_parallel(n_layer - 1, [&](std::size_t i) {
     const std::size_t later = n_layer - 1 - i;  // the last layer, which reads most, first
     const ReadingFactors read = reading_factors(circuit_weights(model, later, fold_layer_norm));
     for (std::size_t kind = 0; kind < by_kind.size(); ++kind) {
@@ -179,7 +179,7 @@ Circuits measure(const Model& model, bool fold_layer_norm) {
   const arma::mat tokens =
       model.is_complete() ? token_circuit(model, fold_layer_norm) : arma::mat();
   std::vector<WritingFactors> written(n_layer);
-  parallel_for(n_layer, [&](std::size_t layer) {
+  for_each_in_parallel(n_layer, [&](std::size_t layer) {
     const CircuitWeights weights = circuit_weights(model, layer, fold_layer_norm);
     measure_layer(model, layer, weights, circuits);
     for (std::size_t h = 0; h < n_head && !tokens.is_empty(); ++h) {
@@ -198,7 +198,7 @@ std::pair<double, double> subspace_null(const ModelConfig& config,
   arma::vec overlap(settings.n_null);
   const bool fold =
       settings.options<CircuitsOptions>().fold_layer_norm && config.norm == NormKind::layer_norm;
-  parallel_for(settings.n_null, [&](std::size_t draw) {
+  for_each_in_parallel(settings.n_null, [&](std::size_t draw) {
     overlap[draw] = random_subspace_overlap(config.d_model, config.d_head(), fold,
                                             CounterRandom(settings.seed, subspace_stream + draw));
   });

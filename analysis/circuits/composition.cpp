@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/thread_errors.hpp"
 #include "circuits/measures.hpp"
-#include "parallel.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
@@ -88,7 +88,7 @@ arma::mat composition(const WritingFactors& earlier, const ReadingFactors& later
 CompositionNull composition_null(Index d_model, Index d_head, std::size_t n_null,
                                  std::uint64_t seed) {
   arma::mat scores(n_null, composition_kinds.size());
-  parallel_for(n_null, [&](std::size_t draw) {
+  for_each_in_parallel(n_null, [&](std::size_t draw) {
     const CircuitWeights heads = random_heads(d_model, d_head, seed, draw);
     const WritingFactors earlier = writing_factors(heads);
     const ReadingFactors later = reading_factors(heads);

@@ -5,8 +5,8 @@
 #include <limits>
 #include <numbers>
 
+#include "base/thread_errors.hpp"
 #include "headscope/error.hpp"
-#include "parallel.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
@@ -54,7 +54,7 @@ arma::mat token_circuit(const Model& model, bool fold_layer_norm) {
         tokens->each_row() -= mean;
       }
     }
-    parallel_for((d + columns_at_once - 1) / columns_at_once, [&](std::size_t block) {
+    for_each_in_parallel((d + columns_at_once - 1) / columns_at_once, [&](std::size_t block) {
       const arma::span columns(block * columns_at_once,
                                std::min<Index>(d, (block + 1) * columns_at_once) - 1);
       sum.cols(columns.a, columns.b) += U * E.rows(columns.a, columns.b).t();

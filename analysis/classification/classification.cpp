@@ -7,7 +7,6 @@
 #include "classification/examples/examples.hpp"
 #include "classification/explained/explained.hpp"
 #include "classification/passes/counting_pass.hpp"
-#include "classification/passes/explaining_pass.hpp"
 #include "classification/passes/scoring_pass.hpp"
 #include "classification/results.hpp"
 #include "classification/types/types.hpp"
@@ -77,20 +76,19 @@ class Classification : public CorpusAnalysis {
   void begin_pass(int pass, const Statistics& earlier) override {
     pass_.reset();
     if (pass == 0) {
-      pass_ = std::make_unique<CountingPass>(context_.model, context_.compute);
+      pass_ = std::make_shared<CountingPass>(context_.model, context_.compute);
     } else if (pass == 1) {
-      pass_ = std::make_unique<ScoringPass>(types_, context_, attribution_, earlier);
+      pass_ = std::make_shared<ScoringPass>(types_, context_, attribution_, earlier);
     } else {
       // Both passes explain the types of the second; a resumed run may begin with the last.
       if (!explanation_) {
-        explanation_ = std::make_unique<Explanation>(context_.model, types_, typed(earlier));
+        explanation_ = std::make_shared<Explanation>(context_.model, *context_.corpus, types_,
+                                                     typed(earlier), explained_documents_, earlier);
       }
       if (pass == 3) {
         explanation_->begin_losses(earlier, context_.compute, context_.settings.ablation(0));
       }
-      const auto part = pass == 2 ? ExplainingPass::Part::means : ExplainingPass::Part::losses;
-      pass_ = std::make_unique<ExplainingPass>(part, *explanation_, explained_documents_,
-                                               *context_.corpus, earlier);
+      pass_ = explanation_;
     }
   }
 
@@ -177,8 +175,8 @@ class Classification : public CorpusAnalysis {
   PermutedScores permuted_;                   // empty during the passes
   std::vector<ControlValues> untrained_;      // empty during the passes
   std::optional<ResultsGroup> typed_;         // from the third pass on
-  std::unique_ptr<Explanation> explanation_;  // of the third and fourth pass
-  std::unique_ptr<CorpusPass> pass_;
+  std::shared_ptr<Explanation> explanation_;  // of the third and fourth pass
+  std::shared_ptr<CorpusPass> pass_;
 };
 
 std::uint64_t classification_bytes(const RunShape& run) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/thread_errors.hpp"
 #include "correlation/results.hpp"
 #include "correlation/sums.hpp"
 #include "head_values.hpp"
@@ -10,7 +11,6 @@
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 #include "mean_z.hpp"
-#include "parallel.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
@@ -189,18 +189,16 @@ class Correlation::Observer : public PieceObserver {
   }
 
   void add_covariance(const LayerView& view) {
-    const Index d_z = config_.d_z();
     const std::vector<double> triangle =
         product_triangle(blas::ConstView(view.z).cols(1, view.n_token - 1));
     statistics_.add(z_product_name(view.layer), {triangle.size()}, 0, triangle);
-    Array& sum = statistics_.sum("z_sum", {config_.n_layer, d_z});
-    add_z(view, std::span(sum.values).subspan(view.layer * d_z, d_z));
+    add_z(view, statistics_.sum("z_sum", {config_.n_layer, config_.d_z()}));
   }
 
   void add_distances(const Query& query) const {
     const Index n_head_total = analysis_.n_head_total_, n_key = query.patterns.n_rows;
     Array& sums = statistics_.sum("js_distance", {n_head_total, n_head_total});
-    parallel_for(n_head_total, [&](Index i) {
+    for_each_in_parallel(n_head_total, [&](Index i) {
       for (Index j = 0; j < i; ++j) {
         const double distance =
             js_distance(query.patterns.colptr(i), query.patterns.colptr(j), n_key);

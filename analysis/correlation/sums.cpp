@@ -5,9 +5,9 @@
 #include <limits>
 #include <span>
 
+#include "base/thread_errors.hpp"
 #include "compute/divergence.hpp"
 #include "headscope/error.hpp"
-#include "parallel.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
@@ -48,7 +48,7 @@ void for_each_outputs(std::span<const Matrix> z, std::span<const Matrix* const> 
   std::vector<float> outputs(d_model * n_layer * n_head * tokens_at_once);
   for (Index first = 1; first < n_token; first += tokens_at_once) {
     const Index count = std::min(tokens_at_once, n_token - first);
-    parallel_for(n_layer * n_head, [&](Index head_index) {
+    for_each_in_parallel(n_layer * n_head, [&](Index head_index) {
       const Index layer = head_index / n_head, row = head_index % n_head * d_head;
       const blas::View output(outputs.data() + head_index * d_model * count, d_model, count,
                               d_model);
@@ -102,7 +102,7 @@ arma::mat residual_space_totals(const std::vector<Matrix>& z, const std::vector<
     const Index n_part = (n_head_total + heads_at_once - 1) / heads_at_once;
     // The sums are symmetric: each part of the columns has the rows down to its own. The longest
     // parts go first. One thread adds to a column, so that tokens are added in order.
-    parallel_for(n_part, Matrix(), [&](std::size_t part, Matrix& products) {
+    for_each_in_parallel(n_part, Matrix(), [&](std::size_t part, Matrix& products) {
       const Index first = (n_part - 1 - part) * heads_at_once,
                   width = std::min(heads_at_once, n_head_total - first), n_row = first + width;
       products.set_size(n_row, width);
@@ -304,7 +304,7 @@ arma::mat metric_mds(const arma::mat& distances, const CounterRandom& random) {
   const Index n = distances.n_rows;
   std::vector<std::pair<arma::mat, double>> found(1 + n_random_start);
   found[0] = majorise(classical_scaling(distances), distances, n_step, tolerance);
-  parallel_for(n_random_start, [&](std::size_t start) {
+  for_each_in_parallel(n_random_start, [&](std::size_t start) {
     arma::mat points(n, 2);
     fill_normal(points.memptr(), points.n_elem, CounterRandom(random.value(start)));
     found[1 + start] = majorise(points, distances, n_step, tolerance);

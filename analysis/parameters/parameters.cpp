@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/number_text.hpp"
+#include "base/thread_errors.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/parameters.hpp"
-#include "parallel.hpp"
 #include "parameters/block_energy.hpp"
 #include "parameters/cost.hpp"
 #include "report_text.hpp"
@@ -151,7 +151,7 @@ void add_block_energy(const Model& model, const AnalysisSettings& settings, Resu
                                                      {config.k_row(0), config.d_kv()},
                                                      {config.v_row(0), config.d_kv()}}};
   std::vector<BlockEnergy> blocks(4 * n_layer);
-  parallel_for(blocks.size(), [&](std::size_t i) {
+  for_each_in_parallel(blocks.size(), [&](std::size_t i) {
     const std::vector<std::size_t> place = unravelled(i, {4, n_layer});
     const std::size_t projection = place[0];
     const LayerWeights& layer = model.layers[place[1]];

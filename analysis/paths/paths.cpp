@@ -47,51 +47,40 @@ const AnalysisInfo paths_info{
     .input = AnalysisInput::tasks,
 };
 
+/// The run's tasks, and that of repeated tokens.
+std::vector<Task> path_tasks(const AnalysisContext& context) {
+  std::vector<Task> tasks = context.tasks->tasks();
+  const std::uint64_t n_repeated = context.settings.options<PathsOptions>().n_repeated;
+  if (n_repeated == 0) return tasks;
+  std::optional<TokenId> first_token;
+  if (context.tasks->has_bos()) first_token = induction_first_token(context.model, context.corpus);
+  tasks.push_back(
+      repeated_tokens_task(context.model, first_token, n_repeated, context.settings.seed));
+  return tasks;
+}
+
 class Paths : public TaskPassAnalysis<PathsInput> {
  public:
   explicit Paths(const AnalysisContext& context)
-      : model_(context.model),
-        graph_(model_.config),
-        settings_(context.settings),
-        compute_(context.compute),
-        tasks_(context.tasks->tasks()) {
-    const auto& options = settings_.options<PathsOptions>();
-    if (options.n_repeated > 0) {
-      std::optional<TokenId> first_token;
-      if (context.tasks->has_bos()) first_token = induction_first_token(model_, context.corpus);
-      tasks_.push_back(
-          repeated_tokens_task(model_, first_token, options.n_repeated, settings_.seed));
-    }
-    batches_ = pair_batches(tasks_);
-    given_.resize(tasks_.size());
-    if (options.ordering.empty()) return;
+      : TaskPassAnalysis(PathsInput(context, path_tasks(context))) {
+    const std::string& ordering = input_.options().ordering;
+    if (ordering.empty()) return;
     std::vector<std::string> names;
-    for (const Task& task : tasks_) names.push_back(task.name);
-    given_[task_of_circuit(options.ordering, names)] =
-        read_edge_order(options.ordering, model_.config);
+    for (const Task& task : input_.tasks) names.push_back(task.name);
+    input_.given[task_of_circuit(ordering, names)] =
+        read_edge_order(ordering, context.model.config);
   }
 
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
-    return {paths_results(statistics, tasks_, graph_, settings_)};
+    return {paths_results(statistics, input_.tasks, input_.graph, input_.settings)};
   }
 
   void relate(const Results& all, ResultsGroup& group) const override {
-    add_composition(all, graph_, settings_, group);
+    add_composition(all, input_.graph, input_.settings, group);
   }
 
  private:
   const std::vector<PathPass>& passes() const override { return path_passes(); }
-  PathsInput input() const override {
-    return {{model_, settings_, compute_, tasks_, batches_}, graph_, given_};
-  }
-
-  const Model& model_;
-  const EdgeGraph graph_;
-  const AnalysisSettings& settings_;
-  const ComputeContext compute_;
-  std::vector<Task> tasks_;
-  std::vector<PairBatch> batches_;
-  std::vector<std::vector<Index>> given_;  // per task, the order of --paths-ordering
 };
 
 std::uint64_t memory(const RunShape& run) {

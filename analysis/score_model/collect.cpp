@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/thread_errors.hpp"
 #include "headscope/random.hpp"
 #include "mean_z.hpp"
-#include "parallel.hpp"
 #include "random_draws.hpp"
 #include "scores/tokens.hpp"
 #include "scores/words.hpp"
@@ -19,17 +19,13 @@ constexpr std::uint64_t query_document_stream = (std::uint64_t{3} << 60) - 2;
 constexpr const char *token_count_name = "score_token_count", *arc_prefix = "score_arcs.",
                      *trait_name = "score_traits", *first_token_name = "score_first_token",
                      *queries_name = "score_queries", *query_count_name = "score_query_count",
-                     *block_row_name = "score_block", *z_count_name = "score_z_count",
+                     *block_row_name = "score_block",
                      *document_queries_name = "score_document_queries",
                      *queries_before_name = "score_queries_before";
 enum Trait { trait_text, trait_words, trait_dependencies, trait_coreference, n_trait };
 
 std::string block_name(const char* what, std::size_t block) {
   return std::string(what) + "." + std::to_string(block);
-}
-
-std::string score_z_name(Index layer) {
-  return "score_z." + std::to_string(layer);
 }
 
 constexpr const char *attended_name = "score_attended", *entropy_name = "score_entropy";
@@ -186,24 +182,25 @@ void ScoreCollector::observe_layer(const LayerView& view) {
   for (Index first = 0; first < n_head; first += n_logit_lane) {
     models_.lexical(first, lexical);
     const Index n_lane = std::min<Index>(n_logit_lane, n_head - first);
-    parallel_for(n_lane, std::vector<float>(), [&](std::size_t lane, std::vector<float>& scores) {
-      const Index head = first + lane;
-      const Matrix& pattern = view.pattern.slice(head);
-      double* const sums = &attended(view.layer, head, std::size_t{0});
-      for (std::size_t i = 0; i < n_query; ++i) {
-        const FitSample::Query& query = sample.queries[i];
-        const float* const attention = pattern.colptr(query.query);
-        scores.resize(query.query);
-        for (Index pair = 0; pair < query.query; ++pair) {
-          scores[pair] = lexical[(query.first_pair + pair) * n_logit_lane + lane];
-        }
-        add_attended(sample, features_, i, scores.data(), attention, sums);
-        const auto [all, beyond] = negative_entropies(attention, query.query + 1);
-        entropy(view.layer, head, Index{0}) += all;
-        entropy(view.layer, head, Index{1}) += beyond;
-        if (sink != nullptr) (*sink)(i, view.layer, head) = static_cast<double>(attention[0]);
-      }
-    });
+    for_each_in_parallel(
+        n_lane, std::vector<float>(), [&](std::size_t lane, std::vector<float>& scores) {
+          const Index head = first + lane;
+          const Matrix& pattern = view.pattern.slice(head);
+          double* const sums = &attended(view.layer, head, std::size_t{0});
+          for (std::size_t i = 0; i < n_query; ++i) {
+            const FitSample::Query& query = sample.queries[i];
+            const float* const attention = pattern.colptr(query.query);
+            scores.resize(query.query);
+            for (Index pair = 0; pair < query.query; ++pair) {
+              scores[pair] = lexical[(query.first_pair + pair) * n_logit_lane + lane];
+            }
+            add_attended(sample, features_, i, scores.data(), attention, sums);
+            const auto [all, beyond] = negative_entropies(attention, query.query + 1);
+            entropy(view.layer, head, Index{0}) += all;
+            entropy(view.layer, head, Index{1}) += beyond;
+            if (sink != nullptr) (*sink)(i, view.layer, head) = static_cast<double>(attention[0]);
+          }
+        });
   }
 }
 
@@ -214,12 +211,11 @@ std::uint64_t ScoreCollector::bytes(const ModelConfig& config, Index n_token,
 }
 
 std::unique_ptr<PieceObserver> add_score_means(std::unique_ptr<PieceObserver> collector,
-                                               const Piece& piece, DocumentStatistics& statistics) {
-  statistics.sum(z_count_name, {1})(0) += static_cast<double>(piece.tokens.size() - 1);
+                                               Index n_layer, DocumentStatistics& statistics) {
   const std::shared_ptr<PieceObserver> of_queries = std::move(collector);
   return std::make_unique<LayerFunction>(
-      [of_queries, &statistics](const LayerView& view) {
-        add_z(view, statistics.sum(score_z_name(view.layer), {view.z.n_rows}).values);
+      [of_queries, n_layer, &statistics](const LayerView& view) {
+        add_z(view, n_layer, score_z_name, statistics);
         if (of_queries != nullptr) of_queries->observe_layer(view);
       },
       of_queries != nullptr);
@@ -264,15 +260,6 @@ ScoreData score_data(const Statistics& statistics, const Model& model,
     throw std::logic_error("attention to the sink: queries are missing");
   }
   return data;
-}
-
-std::vector<Vector> score_mean_z(const Statistics& statistics, Index n_layer) {
-  const double count = statistics.total(z_count_name)(0);
-  std::vector<Vector> means;
-  for (Index layer = 0; layer < n_layer; ++layer) {
-    means.push_back(means_of(statistics.total(score_z_name(layer)).values, count));
-  }
-  return means;
 }
 
 }  // namespace headscope

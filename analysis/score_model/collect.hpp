@@ -68,18 +68,18 @@ class ScoreCollector : public PieceObserver {
   PieceModels models_;
 };
 
+/// Name of the sums of z that add_score_means adds, for mean_z.
+inline constexpr const char* score_z_name = "score_z";
+
 /// Second pass: adds the sums of a piece's z, with queries or without.
 /// @param collector  of the piece's sampled queries; null: it has none.
 std::unique_ptr<PieceObserver> add_score_means(std::unique_ptr<PieceObserver> collector,
-                                               const Piece& piece, DocumentStatistics& statistics);
+                                               Index n_layer, DocumentStatistics& statistics);
 
 /// What the second pass kept.
 ScoreData score_data(const Statistics& statistics, const Model& model, const FeatureList& features);
 
 /// The first token of the run, as every piece begins; none if the pieces begin with text.
 std::optional<TokenId> score_first_token(const Statistics& statistics);
-
-/// Mean z by layer over the tokens after position 0 of all pieces, from add_score_means.
-std::vector<Vector> score_mean_z(const Statistics& statistics, Index n_layer);
 
 }  // namespace headscope

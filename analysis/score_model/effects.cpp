@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "headscope/random.hpp"
-#include "parallel.hpp"
+#include "mean_z.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
@@ -48,7 +48,7 @@ ScoreEffects::ScoreEffects(const ScoreContext& context, const ScoreFits& fits,
     : context_(context),
       fits_(fits),
       ablation_(context.model, context.compute, precision),
-      mean_z_(score_mean_z(earlier, context.model.config.n_layer)) {
+      mean_z_(mean_z(earlier, score_z_name)) {
   for (Index layer = 0; layer < context.model.config.n_layer; ++layer) {
     controlled_.push_back(heads_before(context.model.config, layer));
   }
@@ -75,10 +75,7 @@ class ScoreEffects::Losses : public PieceObserver {
     replaced_.emplace_back(score_mean, view.z);
     surprises_.assign(models_.sample().queries.size() * config_.n_head, {});
     models_.next_layer();
-    std::vector<float> lexical;
-    for (Index first = 0; first < config_.n_head; first += n_logit_lane) {
-      replace(view, first, models_.problem(first, lexical));
-    }
+    for (Index first = 0; first < config_.n_head; first += n_logit_lane) replace(view, first);
     if (surprise_ == nullptr) return;
     for (Index head = 0; head < config_.n_head; ++head) {
       ScoreSurprise most;
@@ -124,35 +121,33 @@ class ScoreEffects::Losses : public PieceObserver {
   }
 
  private:
-  void replace(const LayerView& view, Index first, const LogitProblem& problem) {
-    const Index n_lane = std::min<Index>(n_logit_lane, config_.n_head - first);
+  /// Replaces up to eight heads.
+  void replace(const LayerView& view, Index first) {
+    std::vector<float> lexical;
+    models_.lexical(first, lexical);
     for (std::size_t step = 0; step < n_score_step; ++step) {
-      const LaneValues theta = coefficients_of(effects_.fits_, step, view.layer, first, n_lane);
-      parallel_for(models_.sample().queries.size(), std::vector<double>(),
-                   [&](std::size_t i, std::vector<double>& attention) {
-                     replace_query(view, first, step, problem, theta, i, attention);
-                   });
+      models_.attend(effects_.fits_, step, first, lexical,
+                     [&](std::size_t i, const double* attention) {
+                       replace_query(view, first, step, i, attention);
+                     });
     }
   }
 
-  void replace_query(const LayerView& view, Index first, std::size_t step,
-                     const LogitProblem& problem, const LaneValues& theta, std::size_t i,
-                     std::vector<double>& attention) {
+  void replace_query(const LayerView& view, Index first, std::size_t step, std::size_t i,
+                     const double* attention) {
     const Index query = models_.sample().queries[i].query, d_head = config_.d_head(),
                 n_head = config_.n_head;
     const Index n_lane = std::min<Index>(n_logit_lane, n_head - first);
-    attention.resize((query + 1) * n_logit_lane);
-    model_attention(problem, theta, i, attention.data());
     const blas::ConstView projections = view.qkv;
     std::vector<Matrix>& replaced = replaced_[view.layer];
     for (Index l = 0; l < n_lane; ++l) {
       const Index head = first + l;
       if (!has_model(effects_.fits_, step, view.layer, head)) continue;
-      mix_values(projections.rows(config_.v_row(head), d_head), attention.data() + l, query + 1,
+      mix_values(projections.rows(config_.v_row(head), d_head), attention + l, query + 1,
                  replaced[step].colptr(query) + head * d_head);
       if (step != static_cast<std::size_t>(ScoreStep::full)) continue;
       if (surprise_ != nullptr) {
-        find_surprise(view.pattern.slice(head), query, attention.data() + l,
+        find_surprise(view.pattern.slice(head), query, attention + l,
                       surprises_[i * n_head + head]);
       }
       const std::optional<Index> controlled = effects_.controlled_[view.layer][head];
@@ -162,7 +157,7 @@ class ScoreEffects::Losses : public PieceObserver {
       const auto scale = static_cast<float>((1 - sink) / beyond);
       const blas::ConstView values = projections.rows(config_.v_row(*controlled), d_head);
       float* const to = replaced[score_control].colptr(query) + *controlled * d_head;
-      mix_values(values.cols(1, query), attention.data() + n_logit_lane + l, query, to);
+      mix_values(values.cols(1, query), attention + n_logit_lane + l, query, to);
       for (Index d = 0; d < d_head; ++d) to[d] = scale * to[d] + sink * values.data[d];
     }
   }

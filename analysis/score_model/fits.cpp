@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/fields.hpp"
-#include "parallel.hpp"
+#include "base/thread_errors.hpp"
 
 namespace headscope {
 namespace {
@@ -138,7 +138,7 @@ class LaneFits {
     const std::vector<LaneValues> expected = expected_features(even_, theta, n_document_block);
     std::vector<arma::mat> curvature = curvature_at(even_, theta);
     const auto n_query = static_cast<double>(even.sample.queries.size());
-    parallel_for(n_lane_, [&](std::size_t l) {
+    for_each_in_parallel(n_lane_, [&](std::size_t l) {
       arma::mat spread(n_feature, n_feature, arma::fill::zeros);
       double n_unit = 0;
       for (std::size_t block = 0; block < n_document_block; ++block) {

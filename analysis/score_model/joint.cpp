@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "parallel.hpp"
+#include "mean_z.hpp"
 
 namespace headscope {
 namespace {
@@ -45,7 +45,7 @@ JointReplacement::JointReplacement(const ScoreContext& context, const ScoreFits&
       config_(context.model.config),
       fits_(fits),
       forward_(context.model, context.compute),
-      mean_z_(score_mean_z(earlier, config_.n_layer)) {
+      mean_z_(mean_z(earlier, score_z_name)) {
   const std::vector<Index> order = joint_order(earlier, config_);
   n_ordered_ = order.size();
   place_.assign(config_.n_layer * config_.n_head, no_position);
@@ -65,24 +65,21 @@ void JointReplacement::replace_by_models(PieceModels& models, Index layer, const
   std::vector<float> lexical;
   for (Index first = 0; first < config_.n_head; first += n_logit_lane) {
     const Index n_lane = std::min<Index>(n_logit_lane, config_.n_head - first);
-    const LogitProblem problem = models.problem(first, lexical);
-    const LaneValues theta = coefficients_of(fits_, joint_step, layer, first, n_lane);
-    parallel_for(models.sample().queries.size(), std::vector<double>(),
-                 [&](std::size_t i, std::vector<double>& attention) {
-                   const Index query = models.sample().queries[i].query;
-                   attention.resize((query + 1) * n_logit_lane);
-                   model_attention(problem, theta, i, attention.data());
-                   for (Index lane = 0; lane < n_lane; ++lane) {
-                     const Index head = first + lane;
-                     const blas::ConstView values = projections.rows(config_.v_row(head), d_head);
-                     for (std::size_t share = 1; share < joint_shares.size(); ++share) {
-                       if (!replaces(share, layer, head)) continue;
-                       const Index begin = (share - 1) * n_token;
-                       mix_values(values.cols(begin, n_token), attention.data() + lane, query + 1,
-                                  z.colptr(begin + query) + head * d_head);
-                     }
-                   }
-                 });
+    models.lexical(first, lexical);
+    const auto replace_query = [&](std::size_t i, const double* attention) {
+      const Index query = models.sample().queries[i].query;
+      for (Index lane = 0; lane < n_lane; ++lane) {
+        const Index head = first + lane;
+        const blas::ConstView values = projections.rows(config_.v_row(head), d_head);
+        for (std::size_t share = 1; share < joint_shares.size(); ++share) {
+          if (!replaces(share, layer, head)) continue;
+          const Index begin = (share - 1) * n_token;
+          mix_values(values.cols(begin, n_token), attention + lane, query + 1,
+                     z.colptr(begin + query) + head * d_head);
+        }
+      }
+    };
+    models.attend(fits_, joint_step, first, lexical, replace_query);
   }
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/thread_errors.hpp"
 #include "compute/layer.hpp"
 #include "compute/ops.hpp"
 #include "compute/rotary.hpp"
-#include "parallel.hpp"
 
 namespace headscope {
 
@@ -94,7 +94,7 @@ void lexical_scores(const ModelConfig& config, Index layer, const LexicalLayer& 
       groups.emplace_back(piece, i);
     }
   }
-  parallel_for(groups.size(), Scratch(), [&](std::size_t group, Scratch& scratch) {
+  for_each_in_parallel(groups.size(), Scratch(), [&](std::size_t group, Scratch& scratch) {
     const auto& [piece, begin] = groups[group];
     const std::vector<std::size_t>& queries = of_piece[piece];
     const std::size_t end = std::min(queries.size(), begin + queries_at_once);

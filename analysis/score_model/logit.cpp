@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "parallel.hpp"
+#include "base/thread_errors.hpp"
 #include "score_model/logit_kernel.hpp"
 
 namespace headscope {
@@ -113,7 +113,8 @@ class LogitObjective {
         sums_(parts_.size() - 1) {}
 
   Derivatives at_theta(const LaneValues& theta, bool with_curvature) {
-    parallel_for(sums_.size(), [&](std::size_t part) { add_part(part, theta, with_curvature); });
+    for_each_in_parallel(sums_.size(),
+                         [&](std::size_t part) { add_part(part, theta, with_curvature); });
     const double n_query = static_cast<double>(problem_.sample->queries.size());
     Derivatives result;
     result.gradient.assign(theta.size(), 0);
@@ -128,7 +129,7 @@ class LogitObjective {
     }
     if (!with_curvature) return result;
     result.curvature.assign(n_logit_lane, arma::mat(n_feature_, n_feature_, arma::fill::zeros));
-    parallel_for(n_logit_lane, [&](std::size_t lane) {
+    for_each_in_parallel(n_logit_lane, [&](std::size_t lane) {
       arma::mat& curvature = result.curvature[lane];
       for (const PartSums& sums : sums_) {
         for (std::size_t a = 0; a < n_feature_; ++a) {
@@ -226,7 +227,7 @@ Derivatives take_step(LogitObjective& objective, const Derivatives& before,
                       LaneValues& theta) {
   std::array<double, n_logit_lane> slope{}, length;
   length.fill(1);
-  parallel_for(n_logit_lane, [&](std::size_t l) {
+  for_each_in_parallel(n_logit_lane, [&](std::size_t l) {
     if (moves[l]) slope[l] = lanes[l].set_step(before.gradient);
   });
   LaneValues trial = theta;
@@ -268,7 +269,8 @@ LogitFit fit_logit(const LogitProblem& problem, const LaneMask& mask, const Logi
   Derivatives now = objective.at_theta(fit.theta, start == nullptr);
   fit.curvature = start == nullptr ? now.curvature : start->curvature;
   const auto set_curvatures = [&] {
-    parallel_for(n_logit_lane, [&](std::size_t l) { lanes[l].set_curvature(fit.curvature[l]); });
+    for_each_in_parallel(n_logit_lane,
+                         [&](std::size_t l) { lanes[l].set_curvature(fit.curvature[l]); });
   };
   set_curvatures();
   for (std::size_t step = 0; step < most_steps; ++step) {
@@ -303,7 +305,7 @@ LogPartitions log_partitions(const LogitProblem& problem, const LaneValues& thet
   LogPartitions partitions;
   partitions.all.resize(n_query * n_logit_lane);
   partitions.beyond_sink.resize(n_query * n_logit_lane);
-  parallel_for(n_query, LogitQueries(problem), [&](std::size_t i, LogitQueries& queries) {
+  for_each_in_parallel(n_query, LogitQueries(problem), [&](std::size_t i, LogitQueries& queries) {
     const auto log_sums = queries.attend(queries.of(i), theta);
     std::copy_n(log_sums.begin(), n_logit_lane,
                 partitions.all.begin() + static_cast<std::ptrdiff_t>(i * n_logit_lane));
@@ -313,12 +315,13 @@ LogPartitions log_partitions(const LogitProblem& problem, const LaneValues& thet
   return partitions;
 }
 
-void model_attention(const LogitProblem& problem, const LaneValues& theta, std::size_t query,
-                     double* attention) {
-  LogitQueries queries(problem);
-  const LogitQuery of_query = queries.of(query);
-  queries.attend(of_query, theta);
-  std::copy_n(queries.attention(), (of_query.n_pair + 1) * n_logit_lane, attention);
+void for_each_attention(const LogitProblem& problem, const LaneValues& theta,
+                        const TakeAttention& take) {
+  for_each_in_parallel(problem.sample->queries.size(), LogitQueries(problem),
+                       [&](std::size_t i, LogitQueries& queries) {
+                         queries.attend(queries.of(i), theta);
+                         take(i, queries.attention());
+                       });
 }
 
 std::vector<LaneValues> expected_features(const LogitProblem& problem, const LaneValues& theta,
@@ -328,14 +331,14 @@ std::vector<LaneValues> expected_features(const LogitProblem& problem, const Lan
     of_block[problem.sample->queries[i].block].push_back(i);
   }
   std::vector<LaneValues> sums(n_block_of_sample, LaneValues(theta.size(), 0));
-  parallel_for(n_block_of_sample, LogitQueries(problem),
-               [&](std::size_t block, LogitQueries& queries) {
-                 for (const std::size_t i : of_block[block]) {
-                   const LogitQuery query = queries.of(i);
-                   queries.attend(query, theta);
-                   add_logit_means(query, queries.attention(), sums[block].data());
-                 }
-               });
+  for_each_in_parallel(n_block_of_sample, LogitQueries(problem),
+                       [&](std::size_t block, LogitQueries& queries) {
+                         for (const std::size_t i : of_block[block]) {
+                           const LogitQuery query = queries.of(i);
+                           queries.attend(query, theta);
+                           add_logit_means(query, queries.attention(), sums[block].data());
+                         }
+                       });
   return sums;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <vector>
 
 #include "headscope/types.hpp"
@@ -61,10 +62,11 @@ struct LogPartitions {
 };
 LogPartitions log_partitions(const LogitProblem& problem, const LaneValues& theta);
 
-/// The attention of the models to keys 0 .. q of one query.
-/// @param attention  key x head, overwritten.
-void model_attention(const LogitProblem& problem, const LaneValues& theta, std::size_t query,
-                     double* attention);
+/// Takes the attention of the models to keys 0 .. q of one query, key x head.
+using TakeAttention = std::function<void(std::size_t query, const double* attention)>;
+/// Calls `take` for each query, on all threads.
+void for_each_attention(const LogitProblem& problem, const LaneValues& theta,
+                        const TakeAttention& take);
 
 /// The features that the models expect: sum over keys of Â x, added up over a block's queries; by
 /// block, feature and head. The other part of the gradient of -ln Â, what is attended to, is left

@@ -5,6 +5,23 @@
 #include <numeric>
 
 namespace headscope {
+namespace {
+
+/// A step's coefficients of up to eight heads; 0 where a head has no model.
+LaneValues coefficients_of(const ScoreFits& fits, std::size_t step, Index layer, Index first,
+                           Index n_lane) {
+  const std::size_t n_feature = fits.theta.shape[3];
+  LaneValues theta(n_feature * n_logit_lane, 0);
+  for (std::size_t f = 0; f < n_feature; ++f) {
+    for (Index l = 0; l < n_lane; ++l) {
+      const double value = fits.theta(step, layer, first + l, f);
+      theta[f * n_logit_lane + l] = std::isnan(value) ? 0 : value;
+    }
+  }
+  return theta;
+}
+
+}  // namespace
 
 PieceQueries queries_of(const Piece& piece, const FeatureList& features) {
   std::vector<Index> queries(n_query_of(piece.tokens.size()));
@@ -34,9 +51,11 @@ void PieceModels::lexical(Index first, std::vector<float>& scores) const {
                  scores);
 }
 
-LogitProblem PieceModels::problem(Index first, std::vector<float>& scores) const {
-  lexical(first, scores);
-  return {&sample_, &context_.features, scores.data(), {}};
+void PieceModels::attend(const ScoreFits& fits, std::size_t step, Index first,
+                         const std::vector<float>& scores, const TakeAttention& take) const {
+  const Index n_lane = std::min<Index>(n_logit_lane, context_.model.config.n_head - first);
+  for_each_attention({&sample_, &context_.features, scores.data(), {}},
+                     coefficients_of(fits, step, n_layer_done_ - 1, first, n_lane), take);
 }
 
 std::uint64_t PieceModels::bytes(const ModelConfig& config, Index n_token) {
@@ -47,19 +66,6 @@ std::uint64_t PieceModels::bytes(const ModelConfig& config, Index n_token) {
 
 bool has_model(const ScoreFits& fits, std::size_t step, Index layer, Index head) {
   return !std::isnan(fits.theta(step, layer, head, std::size_t{0}));
-}
-
-LaneValues coefficients_of(const ScoreFits& fits, std::size_t step, Index layer, Index first,
-                           Index n_lane) {
-  const std::size_t n_feature = fits.theta.shape[3];
-  LaneValues theta(n_feature * n_logit_lane, 0);
-  for (std::size_t f = 0; f < n_feature; ++f) {
-    for (Index l = 0; l < n_lane; ++l) {
-      const double value = fits.theta(step, layer, first + l, f);
-      theta[f * n_logit_lane + l] = std::isnan(value) ? 0 : value;
-    }
-  }
-  return theta;
 }
 
 void mix_values(blas::ConstView values, const double* weights, Index n_key, float* to) {

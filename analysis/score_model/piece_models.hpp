@@ -30,10 +30,11 @@ class PieceModels {
   void next_layer();
   /// The layer's scores out of context, as lexical_scores.
   void lexical(Index first, std::vector<float>& scores) const;
-  /// The problem of up to eight heads of the layer, without what they attend to.
-  /// @param first    the first head.
-  /// @param scores   out of context, pair x n_logit_lane; overwritten; outlives the problem.
-  LogitProblem problem(Index first, std::vector<float>& scores) const;
+  /// for_each_attention with a step's models of up to eight heads of the layer.
+  /// @param first   the first head.
+  /// @param scores  out of context, of `lexical`.
+  void attend(const ScoreFits& fits, std::size_t step, Index first,
+              const std::vector<float>& scores, const TakeAttention& take) const;
 
   static std::uint64_t bytes(const ModelConfig& config, Index n_token);
 
@@ -48,10 +49,6 @@ class PieceModels {
 
 /// Whether a head has a model of a step.
 bool has_model(const ScoreFits& fits, std::size_t step, Index layer, Index head);
-
-/// A step's coefficients of up to eight heads; 0 where a head has no model.
-LaneValues coefficients_of(const ScoreFits& fits, std::size_t step, Index layer, Index first,
-                           Index n_lane);
 
 /// to = sum over keys of weight times value.
 /// @param values   d_head x at least n_key.

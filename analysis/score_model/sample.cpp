@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "base/number_text.hpp"
+#include "base/thread_errors.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
-#include "parallel.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
@@ -152,7 +152,7 @@ void FitSample::add(const PieceQueries& piece, std::size_t block, const TokenTra
   // Cosines of a query with all types before it, several queries at once.
   constexpr Index at_once = 64;
   const Index n_group = (piece.queries.size() + at_once - 1) / at_once;
-  parallel_for(n_group, Matrix(), [&](std::size_t group, Matrix& cosines) {
+  for_each_in_parallel(n_group, Matrix(), [&](std::size_t group, Matrix& cosines) {
     const Index first = group * at_once, count = std::min(at_once, piece.queries.size() - first);
     Matrix of_queries(directions.n_rows, count);
     for (Index i = 0; i < count; ++i) {

@@ -75,7 +75,7 @@ class ScoreModel : public CorpusAnalysis {
     }
     std::unique_ptr<PieceObserver> collector = collector_of(piece, statistics);
     if (!replaces_heads() || piece.tokens.size() < 2) return collector;
-    return add_score_means(std::move(collector), piece, statistics);
+    return add_score_means(std::move(collector), model_.config.n_layer, statistics);
   }
 
   PieceCost piece_cost(int pass, std::uint64_t document) const override {

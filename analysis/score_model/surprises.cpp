@@ -10,24 +10,26 @@ namespace {
 constexpr std::size_t most_surprises = 3;
 constexpr Index shown_before = 12, shown_after = 4, furthest_key_shown = 40;
 
-struct FoundSurprise {
-  std::uint64_t document = 0;
-  ScoreSurprise place;
+/// One of a head's queries as the results have it.
+struct SurpriseRow : ScoreSurprise {
+  double document = -1;
+  std::string text = {};
+  std::vector<double> marks = std::vector<double>(4, -1);
 };
 
 /// A head's queries furthest from its model, one a document, the furthest first. None is nearer
-/// than least_uniform.
-std::vector<FoundSurprise> surprises_of(const Statistics& statistics,
-                                        const std::vector<std::uint64_t>& documents,
-                                        std::size_t layer, std::size_t head) {
-  std::vector<FoundSurprise> found;
+/// than least_uniform. Without text and marks.
+std::vector<SurpriseRow> surprises_of(const Statistics& statistics,
+                                      const std::vector<std::uint64_t>& documents,
+                                      std::size_t layer, std::size_t head) {
+  std::vector<SurpriseRow> found;
   for (const std::uint64_t document : documents) {
     const Array& record = statistics.record(score_surprise_name, document);
     const auto value = [&](std::size_t i) { return record(layer, head, i); };
-    if (value(2) >= least_uniform) found.push_back({document, {value(0), value(1), value(2)}});
+    if (!(value(2) >= least_uniform)) continue;
+    found.push_back({{value(0), value(1), value(2)}, static_cast<double>(document)});
   }
-  std::ranges::stable_sort(found, std::ranges::greater(),
-                           [](const FoundSurprise& surprise) { return surprise.place.divergence; });
+  std::ranges::stable_sort(found, std::ranges::greater(), &SurpriseRow::divergence);
   found.resize(std::min(found.size(), most_surprises));
   return found;
 }
@@ -39,13 +41,6 @@ Excerpt surprise_excerpt(const std::vector<std::string>& tokens, Index query, In
   return {tokens, first, std::min<Index>(tokens.size(), query + shown_after + 1)};
 }
 
-/// One of a head's queries as the results have it.
-struct SurpriseRow {
-  double document = -1, query = -1, key = -1, divergence = arma::datum::nan;
-  std::string text;
-  std::vector<double> marks = std::vector<double>(4, -1);
-};
-
 }  // namespace
 
 void add_surprises(const Statistics& statistics, ResultsGroup& group) {
@@ -56,23 +51,20 @@ void add_surprises(const Statistics& statistics, ResultsGroup& group) {
   }
   const std::size_t n_layer = group.dimension("layer").size(),
                     n_head = group.dimension("head").size();
-  std::vector<SurpriseRow> rows(n_layer * n_head * most_surprises);
+  const SurpriseRow none{{.divergence = arma::datum::nan}};
+  std::vector<SurpriseRow> rows(n_layer * n_head * most_surprises, none);
   for (std::size_t layer = 0; layer < n_layer; ++layer) {
     for (std::size_t head = 0; head < n_head; ++head) {
-      const std::vector<FoundSurprise> found = surprises_of(statistics, documents, layer, head);
-      for (std::size_t i = 0; i < found.size(); ++i) {
-        const ScoreSurprise& place = found[i].place;
-        const auto of_query = static_cast<Index>(place.query),
-                   of_key = static_cast<Index>(place.key);
-        const Excerpt shown = surprise_excerpt(statistics.texts(score_text_name, found[i].document),
-                                               of_query, of_key);
-        rows[(layer * n_head + head) * most_surprises + i] = {
-            static_cast<double>(found[i].document),
-            place.query,
-            place.key,
-            place.divergence,
-            shown.text(),
-            {shown.start(of_query), shown.end(of_query), shown.start(of_key), shown.end(of_key)}};
+      auto row =
+          rows.begin() + static_cast<std::ptrdiff_t>((layer * n_head + head) * most_surprises);
+      for (SurpriseRow& found : surprises_of(statistics, documents, layer, head)) {
+        const auto query = static_cast<Index>(found.query), key = static_cast<Index>(found.key);
+        const auto document = static_cast<std::uint64_t>(found.document);
+        const Excerpt shown =
+            surprise_excerpt(statistics.texts(score_text_name, document), query, key);
+        found.text = shown.text();
+        found.marks = {shown.start(query), shown.end(query), shown.start(key), shown.end(key)};
+        *row++ = std::move(found);
       }
     }
   }

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/thread_errors.hpp"
 #include "compute/ops.hpp"
 #include "headscope/blas.hpp"
-#include "parallel.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
@@ -99,34 +99,36 @@ std::vector<SemanticScore> semantic_scores(const Cube& pattern, const TokenSimil
   const std::vector<float> column(n_token);
   const Workspace empty{std::vector<unsigned char>(n_token), column, column,
                         std::vector(n_column, column), std::vector<double>(n_column)};
-  parallel_for(n_token > 2 ? n_token - 2 : 0, empty, [&](std::size_t i, Workspace& workspace) {
-    const Index q = i + 2, n_key = q - 1;  // keys 0 .. q-2
-    auto& [eligible, raw, weights, columns, norms] = workspace;
-    double n_eligible = 0;
-    for (Index k = 0; k < n_key; ++k) {
-      eligible[k] = k > 0 && similarity.type(k) != similarity.type(q) ? 1 : 0;
-      n_eligible += eligible[k];
-    }
-    if (n_eligible < static_cast<double>(least_semantic_keys)) return;
-    for (std::size_t c = 0; c < n_column; ++c) {
-      if (c == 0) {
-        similarity.column(q, raw.data());
-      } else {
-        similarity.permuted_column(c - 1, q, raw.data());
-      }
-      norms[c] = centre(raw.data(), eligible.data(), n_key, n_eligible, 1, columns[c].data());
-    }
-    for (Index h = 0; h < n_head; ++h) {
-      const float* attention = pattern.slice_memptr(h) + q * pattern.n_rows;
-      const double norm = centre(attention, eligible.data(), n_key, n_eligible, 0, weights.data());
-      double* result = first_of(q, h);
-      for (std::size_t c = 0; c < n_column; ++c) {
-        if (norm > 0 && norms[c] > 0) {
-          result[c] = dot(weights.data(), columns[c].data(), n_key) / (norm * norms[c]);
+  for_each_in_parallel(
+      n_token > 2 ? n_token - 2 : 0, empty, [&](std::size_t i, Workspace& workspace) {
+        const Index q = i + 2, n_key = q - 1;  // keys 0 .. q-2
+        auto& [eligible, raw, weights, columns, norms] = workspace;
+        double n_eligible = 0;
+        for (Index k = 0; k < n_key; ++k) {
+          eligible[k] = k > 0 && similarity.type(k) != similarity.type(q) ? 1 : 0;
+          n_eligible += eligible[k];
         }
-      }
-    }
-  });
+        if (n_eligible < static_cast<double>(least_semantic_keys)) return;
+        for (std::size_t c = 0; c < n_column; ++c) {
+          if (c == 0) {
+            similarity.column(q, raw.data());
+          } else {
+            similarity.permuted_column(c - 1, q, raw.data());
+          }
+          norms[c] = centre(raw.data(), eligible.data(), n_key, n_eligible, 1, columns[c].data());
+        }
+        for (Index h = 0; h < n_head; ++h) {
+          const float* attention = pattern.slice_memptr(h) + q * pattern.n_rows;
+          const double norm =
+              centre(attention, eligible.data(), n_key, n_eligible, 0, weights.data());
+          double* result = first_of(q, h);
+          for (std::size_t c = 0; c < n_column; ++c) {
+            if (norm > 0 && norms[c] > 0) {
+              result[c] = dot(weights.data(), columns[c].data(), n_key) / (norm * norms[c]);
+            }
+          }
+        }
+      });
 
   std::vector<SemanticScore> scores(n_head, {{}, std::vector<Ratio>(n_column - 1)});
   for (Index q = 2; q < n_token; ++q) {

@@ -34,42 +34,29 @@ const AnalysisInfo tasks_info{
 class Tasks : public TaskPassAnalysis<TasksInput> {
  public:
   explicit Tasks(const AnalysisContext& context)
-      : model_(context.model),
-        settings_(context.settings),
-        compute_(context.compute),
-        tasks_(context.tasks->tasks()),
-        batches_(pair_batches(tasks_)) {}
+      : TaskPassAnalysis({{context, context.tasks->tasks()}, {}}) {}
 
   void begin_pass(int pass, const Statistics& earlier) override {
-    repaired_.clear();
-    for (std::size_t task = 0; pass == backup_pass && task < tasks_.size(); ++task) {
-      repaired_.push_back(repaired_heads(earlier, task, model_.config, settings_));
+    input_.repaired.clear();
+    for (std::size_t task = 0; pass == backup_pass && task < input_.tasks.size(); ++task) {
+      input_.repaired.push_back(
+          repaired_heads(earlier, task, input_.model.config, input_.settings));
     }
     TaskPassAnalysis::begin_pass(pass, earlier);
   }
 
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
-    return {tasks_results(statistics, tasks_, model_.config, settings_)};
+    return {tasks_results(statistics, input_.tasks, input_.model.config, input_.settings)};
   }
 
   void relate(const Results& all, ResultsGroup& group) const override {
-    if (auto claim = relation_heads_claim(group, all, settings_)) {
+    if (auto claim = relation_heads_claim(group, all, input_.settings)) {
       group.claims.push_back(std::move(*claim));
     }
   }
 
  private:
   const std::vector<TasksPass>& passes() const override { return tasks_passes(); }
-  TasksInput input() const override {
-    return {{model_, settings_, compute_, tasks_, batches_}, repaired_};
-  }
-
-  const Model& model_;
-  const AnalysisSettings& settings_;
-  const ComputeContext compute_;
-  const std::vector<Task>& tasks_;
-  const std::vector<PairBatch> batches_;
-  std::vector<std::vector<Index>> repaired_;  // per task, in the backup pass
 };
 
 std::uint64_t memory(const RunShape& run) {

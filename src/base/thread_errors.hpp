@@ -1,10 +1,13 @@
 #pragma once
 
+#include <omp.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace headscope {
 
@@ -43,6 +46,16 @@ void for_each_in_parallel(std::size_t count, const Body& body) {
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t i = 0; i < count; ++i) errors.run([&] { body(i); });
   errors.rethrow();
+}
+
+/// The same with scratch memory: body(index, scratch), where each thread has its own copy of
+/// `initial`.
+template <typename Scratch, typename Body>
+void for_each_in_parallel(std::size_t count, const Scratch& initial, const Body& body) {
+  std::vector<Scratch> scratch(static_cast<std::size_t>(omp_get_max_threads()), initial);
+  for_each_in_parallel(count, [&](std::size_t i) {
+    body(i, scratch[static_cast<std::size_t>(omp_get_thread_num())]);
+  });
 }
 
 /// The same for blocks of 0 .. count - 1: body(first, size of the block).

@@ -148,10 +148,14 @@ TEST_F(LogitModel, AttentionIsTheSoftmaxOfTheScores) {
   LaneValues theta(features_.size() * n_logit_lane);
   for (double& each : theta) each = uniform() - 0.5;
   const LogPartitions partitions = log_partitions(problem_, theta);
+  std::vector<std::vector<double>> attentions(n_query);
+  for_each_attention(problem_, theta, [&](std::size_t i, const double* attention) {
+    const Index n_key = sample_.queries[i].query + 1;
+    attentions[i].assign(attention, attention + n_key * n_logit_lane);
+  });
   for (std::size_t i = 0; i < n_query; i += 7) {
     const Index n_key = sample_.queries[i].query + 1;
-    std::vector<double> attention(n_key * n_logit_lane);
-    model_attention(problem_, theta, i, attention.data());
+    const std::vector<double>& attention = attentions[i];
     for (std::size_t lane = 0; lane < n_logit_lane; ++lane) {
       double all = 0, beyond = 0;
       std::vector<double> exponentials;

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "base/thread_errors.hpp"
+#include "headscope/resampling.hpp"
 #include "mean_z.hpp"
-#include "parallel.hpp"
 #include "random_draws.hpp"
 #include "scores/sums.hpp"
 
@@ -17,11 +18,7 @@ std::string name_of(const char* what, const std::string& type, Index head_index)
   return std::string(what) + "." + type + "." + std::to_string(head_index);
 }
 
-std::string mean_z_name(Index layer) {
-  return "explained_z." + std::to_string(layer);
-}
-
-constexpr const char* mean_z_count = "explained_z_count";
+constexpr const char* z_name = "explained_z";
 
 }  // namespace
 
@@ -50,8 +47,13 @@ Place control_place(const HeadTypeList& types, const HeadType& type, const Resul
   return label_text == first_position().text ? last_copy() : first_position();
 }
 
-Explanation::Explanation(const Model& model, const HeadTypeList& types, const ResultsGroup& group)
-    : model_(model) {
+Explanation::Explanation(const Model& model, const Corpus& corpus, const HeadTypeList& types,
+                         const ResultsGroup& group, const std::set<Index>& documents,
+                         const Statistics& earlier)
+    : model_(model),
+      corpus_(corpus),
+      documents_(documents),
+      token_counts_(earlier.total("token_count").values) {
   const Array& type = group.values("type");
   const Index n_head_total = model.config.n_layer * model.config.n_head;
   for (std::size_t i = 0; i < type.size(); ++i) {
@@ -75,7 +77,7 @@ bool Explanation::has_label(Index layer) const {
 
 std::vector<Explanation::LabelKeys> Explanation::keys_in(const PlaceSource& source) const {
   std::vector<LabelKeys> keys(labels_.size());
-  parallel_for(labels_.size(), [&](std::size_t i) {
+  for_each_in_parallel(labels_.size(), [&](std::size_t i) {
     keys[i] = {labels_[i].place.keys(source), labels_[i].control.keys(source)};
     for (Index q = 0; q < keys[i].keys.size(); ++q) {
       if (keys[i].keys[q].empty()) keys[i].control_keys[q].clear();
@@ -86,11 +88,7 @@ std::vector<Explanation::LabelKeys> Explanation::keys_in(const PlaceSource& sour
 
 void Explanation::add_layer_means(const LayerView& view, const std::vector<LabelKeys>& keys,
                                   DocumentStatistics& statistics) const {
-  if (view.layer == 0) {
-    statistics.sum(mean_z_count, {1})(0) += static_cast<double>(view.n_token - 1);
-  }
-  if (!has_label(view.layer)) return;
-  add_z(view, statistics.sum(mean_z_name(view.layer), {view.z.n_rows}).values);
+  add_z(view, model_.config.n_layer, z_name, statistics);
   // Sum and count of attention by distance; the last is that to position 0.
   const Index n_ctx = model_.config.n_ctx, n_head = model_.config.n_head;
   for (std::size_t i = 0; i < labels_.size(); ++i) {
@@ -119,26 +117,13 @@ void Explanation::add_layer_means(const LayerView& view, const std::vector<Label
   }
 }
 
-std::unique_ptr<PieceObserver> Explanation::add_means(const PlaceSource& source,
-                                                      DocumentStatistics& statistics) const {
-  return std::make_unique<LayerFunction>(
-      [this, &statistics, keys = keys_in(source)](const LayerView& view) {
-        add_layer_means(view, keys, statistics);
-      },
-      true);
-}
-
 void Explanation::begin_losses(const Statistics& earlier, const ComputeContext& context,
                                const AblationPrecision& precision) {
-  if (!earlier.has(mean_z_count)) labels_.clear();  // no document of two tokens
-  if (is_empty()) return;
+  takes_losses_ = true;
+  if (!earlier.has(z_name)) labels_.clear();  // no document of two tokens
+  if (labels_.empty()) return;
   ablation_.emplace(model_, context, precision);
-  mean_z_.resize(model_.config.n_layer);
-  const double n_position = earlier.total(mean_z_count)(0);
-  for (Index layer = 0; layer < mean_z_.size(); ++layer) {
-    if (!has_label(layer)) continue;
-    mean_z_[layer] = means_of(earlier.total(mean_z_name(layer)).values, n_position);
-  }
+  mean_z_ = mean_z(earlier, z_name);
   const Index n_ctx = model_.config.n_ctx;
   for (Label& label : labels_) {
     const Array sums = earlier.total(name_of("silent", label.type, label.head_index));
@@ -174,93 +159,84 @@ class Explanation::Losses : public PieceObserver {
     statistics_.sum(explained_token_count, {n_block})(block_) +=
         static_cast<double>(clean.nll.size());
     for (Index layer = 0; layer < explanation_.model_.config.n_layer; ++layer) {
-      const std::vector<Variant> variants = variants_of(layer);
-      if (variants.empty()) continue;
-      std::map<Index, double> mean;  // by head
-      const std::vector<TokenLoss> all = losses(layer, variants);
-      for (std::size_t i = 0; i < variants.size(); ++i) {
-        if (variants[i].label == nullptr) mean[variants[i].head] = all[i].sum();
-      }
-      for (std::size_t i = 0; i < variants.size(); ++i) {
-        if (variants[i].label == nullptr) continue;
-        const Label& label = *variants[i].label;
-        Array& sums = statistics_.sum(explained_loss_name(label.type, label.head_index),
-                                      {n_block, n_explained_loss});
-        sums(block_, variants[i].loss) += all[i].sum();
-        if (variants[i].loss != explained_label) continue;  // once for each label
-        sums(block_, explained_clean) += clean.sum();
-        sums(block_, explained_mean) += mean.at(variants[i].head);
-      }
+      if (explanation_.has_label(layer)) add_losses(layer, clean.sum());
     }
   }
 
  private:
-  /// One replacement of a head's z: by its mean, or by that of another attention, which the loss
-  /// named by its number stands for.
-  struct Variant {
+  /// A head with its attention replaced, for one of a label's losses.
+  struct Replaced {
+    const Label* label;
+    ExplainedLoss loss;
+    const PlaceKeys* keys;
     Index head;
-    ExplainedLoss loss = explained_mean;
-    const Label* label = nullptr;
-    const PlaceKeys* keys = nullptr;
+    Index place;  ///< of the matrix that has its z, in the head's rows
   };
 
-  std::vector<Variant> variants_of(Index layer) const {
-    const Index n_head = explanation_.model_.config.n_head;
-    std::vector<Variant> variants;
+  /// @param clean  loss of the model as it is.
+  void add_losses(Index layer, double clean) {
+    const Vector& mean = explanation_.mean_z_[layer];
+    std::vector<HeadVariant> variants;
+    std::map<Index, std::size_t> mean_of;  // by head, its variant
     for (const Index head_index : explanation_.labelled_heads_) {
-      const HeadIndex head = HeadIndex::of(head_index, n_head);
-      if (head.layer == layer) variants.push_back({.head = head.head});
+      const auto [of_layer, head] = HeadIndex::of(head_index, explanation_.model_.config.n_head);
+      if (of_layer != layer) continue;
+      mean_of[head] = variants.size();
+      variants.push_back(
+          {layer, {head}, blas::ConstView(mean.memptr(), mean.n_elem, tokens_.size(), 0)});
     }
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      const Label& label = explanation_.labels_[i];
-      const HeadIndex head = HeadIndex::of(label.head_index, n_head);
-      if (head.layer != layer) continue;
-      for (const ExplainedLoss loss : {explained_label, explained_control, explained_where_said}) {
-        const bool is_control = loss == explained_control;
-        variants.push_back(
-            {head.head, loss, &label, is_control ? &keys_[i].control_keys : &keys_[i].keys});
-      }
+    const std::vector<Replaced> replaced = replaced_in(layer);
+    const std::vector<Matrix> z = replaced_z(layer, replaced);
+    for (const Replaced& change : replaced)
+      variants.push_back({layer, {change.head}, z[change.place]});
+    const std::vector<TokenLoss> losses = explanation_.ablation_->losses(tokens_, variants);
+    for (std::size_t i = 0; i < replaced.size(); ++i) {
+      const Label& label = *replaced[i].label;
+      Array& sums = statistics_.sum(explained_loss_name(label.type, label.head_index),
+                                    {n_block, n_explained_loss});
+      sums(block_, replaced[i].loss) += losses[mean_of.size() + i].sum();
+      if (replaced[i].loss != explained_label) continue;  // once for each label
+      sums(block_, explained_clean) += clean;
+      sums(block_, explained_mean) += losses[mean_of.at(replaced[i].head)].sum();
     }
-    return variants;
   }
 
-  std::vector<TokenLoss> losses(Index layer, const std::vector<Variant>& variants) const {
-    const ModelConfig& config = explanation_.model_.config;
-    const Index d_head = config.d_head(), n_token = tokens_.size();
-    // Variants of different heads share a matrix, each in its head's rows.
-    std::vector<Index> place(variants.size()), n_used(config.n_head, 0);
-    for (std::size_t i = 0; i < variants.size(); ++i) {
-      if (variants[i].label != nullptr) place[i] = n_used[variants[i].head]++;
+  std::vector<Replaced> replaced_in(Index layer) const {
+    std::vector<Replaced> replaced;
+    std::map<Index, Index> n_used;  // by head, matrices; different heads share a matrix
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      const Label& label = explanation_.labels_[i];
+      const HeadIndex head = HeadIndex::of(label.head_index, explanation_.model_.config.n_head);
+      if (head.layer != layer) continue;
+      for (const auto& [loss, keys] : {std::pair{explained_label, &keys_[i].keys},
+                                       {explained_control, &keys_[i].control_keys},
+                                       {explained_where_said, &keys_[i].keys}}) {
+        replaced.push_back({&label, loss, keys, head.head, n_used[head.head]++});
+      }
     }
-    std::vector<Matrix> replaced(std::ranges::max(n_used),
-                                 Matrix(config.d_z(), n_token, arma::fill::zeros));
-    parallel_for(variants.size(), Matrix(), [&](std::size_t i, Matrix& pattern) {
-      if (variants[i].label == nullptr) return;
-      const Label& label = *variants[i].label;
-      const PlaceKeys& keys = *variants[i].keys;
+    return replaced;
+  }
+
+  std::vector<Matrix> replaced_z(Index layer, const std::vector<Replaced>& replaced) const {
+    const ModelConfig& config = explanation_.model_.config;
+    const Index d_head = config.d_head(), n_token = tokens_.size(),
+                n_matrix = 1 + std::ranges::max(replaced, {}, &Replaced::place).place;
+    std::vector<Matrix> all_z(n_matrix, Matrix(config.d_z(), n_token, arma::fill::zeros));
+    for_each_in_parallel(replaced.size(), Matrix(), [&](std::size_t i, Matrix& pattern) {
+      const auto& [label, loss, keys, head, place] = replaced[i];
       pattern.set_size(n_token, n_token);
-      fill_place(keys, label.silent_row, label.silent_sink, pattern);
-      const Index first = variants[i].head * d_head;
-      const Index value_row = config.v_row(variants[i].head) - config.v_row(0);
+      fill_place(*keys, label->silent_row, label->silent_sink, pattern);
+      const Index first = head * d_head, value_row = config.v_row(head) - config.v_row(0);
       blas::multiply_serial(blas::ConstView(values_[layer]).rows(value_row, d_head),
                             blas::Transpose::no, pattern, blas::Transpose::no,
-                            blas::View(replaced[place[i]]).rows(first, d_head));
-      if (variants[i].loss != explained_where_said) return;
+                            blas::View(all_z[place]).rows(first, d_head));
+      if (loss != explained_where_said) return;
       for (Index q = 0; q < n_token; ++q) {
-        if (!keys[q].empty()) continue;
-        std::copy_n(z_[layer].colptr(q) + first, d_head, replaced[place[i]].colptr(q) + first);
+        if (!(*keys)[q].empty()) continue;
+        std::copy_n(z_[layer].colptr(q) + first, d_head, all_z[place].colptr(q) + first);
       }
     });
-    std::vector<HeadVariant> changes;
-    for (std::size_t i = 0; i < variants.size(); ++i) {
-      HeadVariant change{layer, {variants[i].head}};
-      change.z =
-          variants[i].label != nullptr
-              ? blas::ConstView(replaced[place[i]])
-              : blas::ConstView(explanation_.mean_z_[layer].memptr(), config.d_z(), n_token, 0);
-      changes.push_back(std::move(change));
-    }
-    return explanation_.ablation_->losses(tokens_, changes);
+    return all_z;
   }
 
   Explanation& explanation_;
@@ -272,9 +248,21 @@ class Explanation::Losses : public PieceObserver {
   std::vector<Matrix> z_;       // likewise
 };
 
-std::unique_ptr<PieceObserver> Explanation::add_losses(const PlaceSource& source, Index block,
-                                                       DocumentStatistics& statistics) {
-  return std::make_unique<Losses>(*this, source, block, statistics);
+std::unique_ptr<PieceObserver> Explanation::begin_piece(const Piece& piece,
+                                                        DocumentStatistics& statistics) {
+  if (!documents_.contains(piece.document)) return nullptr;
+  const Index block = document_block(piece.document, corpus_.n_document());
+  if (takes_losses_ && corpus_.begins_predictions(piece)) {
+    ++statistics.sum(explained_document_count, {n_block})(block);
+  }
+  if (labels_.empty() || piece.tokens.size() < 2) return nullptr;
+  const PlaceSource source = place_source(piece, token_counts_);
+  if (takes_losses_) return std::make_unique<Losses>(*this, source, block, statistics);
+  return std::make_unique<LayerFunction>(
+      [this, &statistics, keys = keys_in(source)](const LayerView& view) {
+        add_layer_means(view, keys, statistics);
+      },
+      true);
 }
 
 std::uint64_t Explanation::bytes(const RunShape& run) {

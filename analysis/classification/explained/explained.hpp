@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "classification/types/head_type.hpp"
+#include "corpus_pass.hpp"
 #include "headscope/ablation.hpp"
-#include "headscope/analysis.hpp"
 #include "headscope/figure.hpp"
 
 /// Does a head's label explain its effect? A head of a type runs with its attention replaced by the
@@ -33,29 +33,28 @@ enum ExplainedLoss {
 
 inline constexpr std::size_t n_explained_loss = 5;
 
-/// The typed heads of a model, run with replaced attention: two passes over a sample of documents.
-/// The first averages each head's attention over the queries for which its label names no place,
-/// and z; the second takes the losses.
-class Explanation {
+/// The third and the fourth pass: the typed heads of a model, run with replaced attention on a
+/// sample of documents. The third averages each head's attention over the queries for which its
+/// label names no place, and z; the fourth takes the losses.
+class Explanation : public CorpusPass {
  public:
-  /// @param group  classification's, with types.
-  Explanation(const Model& model, const HeadTypeList& types, const ResultsGroup& group);
+  /// @param group      classification's, with types.
+  /// @param documents  the sample.
+  /// @param earlier    the sums of the first two passes.
+  Explanation(const Model& model, const Corpus& corpus, const HeadTypeList& types,
+              const ResultsGroup& group, const std::set<Index>& documents,
+              const Statistics& earlier);
 
-  bool is_empty() const { return labels_.empty(); }
-  /// Losses that the second pass takes of a piece.
+  /// Losses that the fourth pass takes of a piece.
   std::size_t n_variant() const { return 3 * labels_.size() + labelled_heads_.size(); }
 
-  /// First pass: adds a piece to the sums of means.
-  std::unique_ptr<PieceObserver> add_means(const PlaceSource& source,
-                                           DocumentStatistics& statistics) const;
-
-  /// Begins the second pass. @param earlier  with the sums of means.
+  /// Begins the fourth pass. @param earlier  with the sums of means.
   void begin_losses(const Statistics& earlier, const ComputeContext& context,
                     const AblationPrecision& precision);
-  /// Second pass: adds a piece's losses to the sums explained_loss_name, in nats.
-  /// @param block  of the piece's document.
-  std::unique_ptr<PieceObserver> add_losses(const PlaceSource& source, Index block,
-                                            DocumentStatistics& statistics);
+  /// Adds a piece to the sums of means; in the fourth pass its losses to the sums
+  /// explained_loss_name, in nats.
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override;
 
   /// Bytes that it and its sums hold.
   static std::uint64_t bytes(const RunShape& run);
@@ -84,11 +83,15 @@ class Explanation {
   std::vector<LabelKeys> keys_in(const PlaceSource& source) const;
 
   const Model& model_;
+  const Corpus& corpus_;
+  const std::set<Index>& documents_;
+  const std::vector<double> token_counts_;
   std::vector<Label> labels_;
   std::set<Index> labelled_heads_;  // with a label
-  // Of the second pass.
+  // Of the fourth pass.
+  bool takes_losses_ = false;
   std::optional<HeadAblation> ablation_;
-  std::vector<Vector> mean_z_;  // by layer; empty without labels
+  std::vector<Vector> mean_z_;  // by layer
 };
 
 /// The values of `explained_verdict`.

@@ -1,8 +1,8 @@
 #include "classification/passes/piece_scores.hpp"
 
+#include "base/thread_errors.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
-#include "parallel.hpp"
 #include "scores/pattern.hpp"
 #include "scores/tokens.hpp"
 
@@ -145,7 +145,7 @@ HeadSums PieceScores::head_sums() const {
 void PieceScores::observe_layer(const LayerView& view) {
   copy_effects_.observe_layer(view);
   const HeadSums sums = head_sums();
-  parallel_for(view.pattern.n_slices, arma::mat(), [&](Index head, arma::mat& word_buffer) {
+  for_each_in_parallel(view.pattern.n_slices, arma::mat(), [&](Index head, arma::mat& word_buffer) {
     observe_head(view, head, word_buffer, sums);
   });
   const std::vector<SemanticScore> semantic = semantic_scores(view.pattern, similarity_);

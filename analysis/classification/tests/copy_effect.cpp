@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "base/thread_errors.hpp"
 #include "classification/variables.hpp"
 #include "head_values.hpp"
 #include "headscope/statistics.hpp"
-#include "parallel.hpp"
 
 namespace headscope {
 
@@ -47,7 +47,7 @@ void CopyEffects::observe_layer(const LayerView& view) {
   }
   arma::cube& unscaled = unscaled_.back();
   arma::Mat<Index>& lowered_keys = lowered_keys_.back();
-  parallel_for(n_head, [&](std::size_t head) {
+  for_each_in_parallel(n_head, [&](std::size_t head) {
     const Matrix& pattern = view.pattern.slice(head);
     for (Index q = 2; q < view.n_token; ++q) {
       double* const sums = &unscaled(0, q, head);

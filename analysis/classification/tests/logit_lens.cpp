@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/thread_errors.hpp"
 #include "compute/layer.hpp"
 #include "compute/ops.hpp"
-#include "parallel.hpp"
 
 namespace headscope {
 namespace {
@@ -70,7 +70,7 @@ LogitLens::LogitLens(const Model& model, Engine engine)
     unembedding_.emplace_back().set(blas::ConstView(W_U).cols(first, n), blas::Transpose::yes,
                                     context_.differences());
   }
-  parallel_for(W_U.n_cols, [&](std::size_t v) {
+  for_each_in_parallel(W_U.n_cols, [&](std::size_t v) {
     const float* const column = W_U.colptr(v);
     norms_(v) = static_cast<float>(std::sqrt(dot(column, column, W_U.n_rows)));
   });
@@ -92,7 +92,7 @@ std::vector<TokenIds> LogitLens::most_probable(const Matrix& resid, Index count)
   for (Index first = 0; first < W_U.n_cols; first += lens_chunk) {
     const Index n = std::min(lens_chunk, W_U.n_cols - first);
     unembedding_[first / lens_chunk].multiply(normalized, blas::View(logits).rows(0, n));
-    parallel_for(resid.n_cols, [&](std::size_t t) {
+    for_each_in_parallel(resid.n_cols, [&](std::size_t t) {
       const float* const column = logits.colptr(t);
       for (Index i = 0; i < n; ++i) {
         const float logit = column[i] + bias(first + i), width = margin[t] * norms_(first + i);
@@ -102,7 +102,7 @@ std::vector<TokenIds> LogitLens::most_probable(const Matrix& resid, Index count)
     });
   }
   std::vector<TokenIds> tokens(resid.n_cols);
-  parallel_for(resid.n_cols, [&](std::size_t t) {
+  for_each_in_parallel(resid.n_cols, [&](std::size_t t) {
     std::vector<std::pair<double, TokenId>> largest;
     for (const TokenId token : candidates[t].tokens()) {
       const auto v = static_cast<Index>(token);

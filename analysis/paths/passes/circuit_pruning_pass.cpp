@@ -79,7 +79,7 @@ class CircuitPruningPass : public TaskPass {
     }
   }
 
-  const PathsInput input_;
+  const PathsInput& input_;
   CircuitRuns circuits_;
   std::vector<double> fewest_;  // per task, edges of the circuit to prune; NaN: none
 };

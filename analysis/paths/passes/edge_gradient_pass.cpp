@@ -40,7 +40,7 @@ class EdgeGradientPass : public TaskPass {
   }
 
  private:
-  const PathsInput input_;
+  const PathsInput& input_;
   const NodeMeans means_;
   Forward forward_;
   HeadAblation clean_;  // keeps the batch's activations

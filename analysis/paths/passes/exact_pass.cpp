@@ -82,7 +82,7 @@ class ExactPass : public TaskPass {
     return pairs.n_token();
   }
 
-  const PathsInput input_;
+  const PathsInput& input_;
   CircuitRuns circuits_;
   Forward forward_;
   HeadAblation clean_;  // keeps the activations of a part of a batch

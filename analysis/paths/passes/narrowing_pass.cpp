@@ -28,7 +28,7 @@ class NarrowingPass : public TaskPass {
   }
 
  private:
-  const PathsInput input_;
+  const PathsInput& input_;
   const int number_;
   CircuitRuns circuits_;
   std::vector<std::vector<Index>> sizes_;  // per task, numbers of edges to try

@@ -113,7 +113,7 @@ class NodeAveragingPass : public TaskPass {
   }
 
  private:
-  const PathsInput input_;
+  const PathsInput& input_;
   Forward forward_;
 };
 

@@ -10,9 +10,14 @@
 namespace headscope {
 
 struct PathsInput : TaskPassInput {
-  const EdgeGraph& graph;
-  const std::vector<std::vector<Index>>& given;  ///< per task, edges in the order of
-                                                 ///< --paths-ordering; empty: none
+  EdgeGraph graph;
+  std::vector<std::vector<Index>> given;  ///< per task, edges in the order of --paths-ordering;
+                                          ///< empty: none
+
+  PathsInput(const AnalysisContext& context, std::vector<Task> all_tasks)
+      : TaskPassInput(context, std::move(all_tasks)),
+        graph(context.model.config),
+        given(tasks.size()) {}
 
   const PathsOptions& options() const { return settings.options<PathsOptions>(); }
   Index n_edge_left() const { return graph.edges_left().size(); }

@@ -63,7 +63,7 @@ class CircuitRuns {
       const SampledPairs& pairs,
       const std::function<TokenLoss(const SequenceBatch& sequences)>& run) const;
 
-  const PathsInput input_;
+  const PathsInput& input_;
   const NodeMeans means_;
   std::vector<PathPlan> plans_;
   CircuitForward circuit_;

@@ -20,8 +20,8 @@ struct AblationInput : DonorInput {
 /// The mean of z over the positions that the first pass summed.
 /// @param earlier  the sums of that pass.
 /// @return per layer, d_z; zero where no position was summed.
-std::vector<Vector> mean_z(const Statistics& earlier, const ModelConfig& config) {
-  return earlier.has("z") ? means_by_layer(earlier.total("z"), earlier.total("z_count")(0))
+std::vector<Vector> mean_z_or_zero(const Statistics& earlier, const ModelConfig& config) {
+  return earlier.has("z") ? mean_z(earlier, "z")
                           : std::vector(config.n_layer, Vector(config.d_z(), arma::fill::zeros));
 }
 
@@ -177,7 +177,8 @@ class AblatingPass : public CorpusPass {
  public:
   AblatingPass(const PruningInput& input, const LogitAttribution& attribution,
                const Statistics& earlier)
-      : input_{{input, donors_of(input)}, attribution, mean_z(earlier, input.model.config)} {}
+      : input_{
+            {input, donors_of(input)}, attribution, mean_z_or_zero(earlier, input.model.config)} {}
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override {
     if (!input_.samples(piece)) return nullptr;

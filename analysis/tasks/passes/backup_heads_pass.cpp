@@ -54,7 +54,7 @@ class BackupHeadsPass : public TaskPass {
   }
 
  private:
-  const TasksInput input_;
+  const TasksInput& input_;
   Forward forward_;
   LogitAttribution attribution_;
 };

@@ -140,7 +140,7 @@ class HeadEffectsPass : public TaskPass {
   const ModelConfig& config() const { return input_.model.config; }
   Shape heads_by_block() const { return {n_document_block, config().n_layer, config().n_head}; }
 
-  const TasksInput input_;
+  const TasksInput& input_;
   const std::vector<std::vector<Vector>> mean_z_;
   Forward forward_;
   HeadAblation ablation_;  // keeps the batch's activations

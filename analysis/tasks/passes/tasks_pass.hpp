@@ -7,8 +7,8 @@
 namespace headscope {
 
 struct TasksInput : TaskPassInput {
-  const std::vector<std::vector<Index>>& repaired;  ///< per task, as repaired_heads; empty until
-                                                    ///< the pass that reads it begins
+  std::vector<std::vector<Index>> repaired;  ///< per task, as repaired_heads; empty but in the
+                                             ///< pass that reads it
 };
 
 using TasksPass = TaskPassEntry<TasksInput>;

@@ -31,7 +31,7 @@ class ZAveragingPass : public TaskPass {
   }
 
  private:
-  const TasksInput input_;
+  const TasksInput& input_;
   Forward forward_;
 };
 

@@ -1,4 +1,4 @@
-#include "parallel.hpp"
+#include "base/thread_errors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,14 +10,14 @@
 namespace headscope {
 namespace {
 
-TEST(ParallelFor, CallsTheBodyOnceForEach) {
+TEST(ForEachInParallel, CallsTheBodyOnceForEach) {
   std::vector<int> calls(1000);
-  parallel_for(calls.size(), [&](std::size_t i) { ++calls[i]; });
+  for_each_in_parallel(calls.size(), [&](std::size_t i) { ++calls[i]; });
   EXPECT_EQ(calls, std::vector<int>(1000, 1));
-  parallel_for(0, [](std::size_t) { FAIL(); });
+  for_each_in_parallel(0, [](std::size_t) { FAIL(); });
 }
 
-TEST(ParallelFor, GivesEachWorkerItsOwnScratch) {
+TEST(ForEachInParallel, GivesEachWorkerItsOwnScratch) {
   struct Scratch {
     int value = 7;
     std::atomic_flag in_use = {};
@@ -25,7 +25,7 @@ TEST(ParallelFor, GivesEachWorkerItsOwnScratch) {
     Scratch(const Scratch& other) : value(other.value) {}
   };
   std::atomic<int> n_call = 0;
-  parallel_for(1000, Scratch(), [&](std::size_t, Scratch& scratch) {
+  for_each_in_parallel(1000, Scratch(), [&](std::size_t, Scratch& scratch) {
     EXPECT_FALSE(scratch.in_use.test_and_set());
     EXPECT_GE(scratch.value++, 7);
     std::this_thread::yield();
@@ -35,7 +35,7 @@ TEST(ParallelFor, GivesEachWorkerItsOwnScratch) {
   EXPECT_EQ(n_call, 1000);
 }
 
-TEST(ParallelFor, ThrowsWhatABodyThrowsAndBeginsNoOtherCall) {
+TEST(ForEachInParallel, ThrowsWhatABodyThrowsAndBeginsNoOtherCall) {
   std::atomic<std::size_t> n_call = 0;
   const auto body = [&](std::size_t) {
     ++n_call;
@@ -44,14 +44,14 @@ TEST(ParallelFor, ThrowsWhatABodyThrowsAndBeginsNoOtherCall) {
   EXPECT_THROW(
       {
         try {
-          parallel_for(100, body);
+          for_each_in_parallel(100, body);
         } catch (const std::length_error& error) {
           EXPECT_STREQ(error.what(), "of a body");
           throw;
         }
       },
       std::length_error);
-  EXPECT_LE(n_call, worker_count());
+  EXPECT_LE(n_call, static_cast<std::size_t>(omp_get_max_threads()));
 }
 
 }  // namespace
