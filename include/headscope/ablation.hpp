@@ -65,8 +65,7 @@ class HeadAblation : public LayerObserver {
   /// Keeps the layer. Observe all layers of one pass in order: the functions below work on its
   /// document or batch.
   void observe_layer(const LayerView& view) override;
-  std::optional<ProjectionMemory> projection_memory(Index layer, const ModelConfig& config,
-                                                    Index n_token) override;
+  std::optional<ProjectionMemory> projection_memory(Index layer, Index n_token) override;
 
   /// Sets whether later forward passes leave every layer's queries, keys, values and hidden units
   /// for HeadGradient. False, as at first, frees their memory.

@@ -45,9 +45,7 @@ class LayerObserver {
   virtual bool wants_pattern(Index /*layer*/) const { return false; }
   /// Called before the layer is computed. An observer that keeps projections gives the memory in
   /// which the forward pass leaves them, so that nothing is copied; one observer of a pass can.
-  virtual std::optional<ProjectionMemory> projection_memory(Index /*layer*/,
-                                                            const ModelConfig& /*config*/,
-                                                            Index /*n_token*/) {
+  virtual std::optional<ProjectionMemory> projection_memory(Index /*layer*/, Index /*n_token*/) {
     return std::nullopt;
   }
   virtual void observe_layer(const LayerView& view) = 0;

@@ -5,7 +5,6 @@
 #include "compute/activations.hpp"
 #include "compute/attention_gradient.hpp"
 #include "compute/buffer.hpp"
-#include "compute/divisor.hpp"
 #include "compute/layer.hpp"
 #include "compute/ops.hpp"
 #include "compute/sequence_batch.hpp"

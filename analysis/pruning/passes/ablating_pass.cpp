@@ -43,9 +43,8 @@ class Effects : public PieceObserver {
     }
   }
 
-  std::optional<ProjectionMemory> projection_memory(Index layer, const ModelConfig& config,
-                                                    Index n_token) override {
-    return input_.ablation.projection_memory(layer, config, n_token);
+  std::optional<ProjectionMemory> projection_memory(Index layer, Index n_token) override {
+    return input_.ablation.projection_memory(layer, n_token);
   }
 
   void observe_layer(const LayerView& view) override {
