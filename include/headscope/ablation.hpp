@@ -91,12 +91,6 @@ class HeadAblation : public LayerObserver {
   std::vector<TokenLoss> losses(const SequenceBatch& batch,
                                 std::span<const StreamVariant> variants);
 
-  /// The same for a document.
-  std::vector<TokenLoss> losses(std::span<const TokenId> tokens,
-                                std::span<const HeadVariant> variants) {
-    return losses(SequenceBatch::of_document(tokens), variants);
-  }
-
   /// Whether `losses` approximates: by a faster engine for differences or by a sample of the
   /// vocabulary.
   bool is_approximate() const;

@@ -41,11 +41,6 @@ Forward::Forward(const Model& model, ComputeContext context)
 
 Forward::~Forward() = default;
 
-const Matrix& Forward::run(std::span<const TokenId> tokens,
-                           std::span<LayerObserver* const> observers) {
-  return run(SequenceBatch::of_document(tokens), observers);
-}
-
 const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* const> observers,
                            const ForwardChange& change) {
   const ModelConfig& config = model_.config;
@@ -99,10 +94,6 @@ const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* 
   }
   Matrix& last = stream[config.n_layer % 2];
   return w.resid_final.emplace(last.memptr(), d_model, n_token, false, true);
-}
-
-TokenLoss Forward::loss(blas::ConstView resid_final, std::span<const TokenId> tokens) {
-  return loss(resid_final, SequenceBatch::of_document(tokens));
 }
 
 TokenLoss Forward::loss(blas::ConstView resid_final, const SequenceBatch& batch) {

@@ -120,7 +120,7 @@ HeadGradient::~HeadGradient() = default;
 
 TokenLoss HeadGradient::run(Activations& clean, std::span<const TokenId> tokens,
                             const LayerGradientObserver& observe) {
-  const SequenceBatch batch = SequenceBatch::of_document(tokens);
+  const SequenceBatch batch(tokens);
   const auto n_predicted = static_cast<float>(batch.predictions.size());
   return run(clean, batch, std::vector<float>(batch.predictions.size(), 1 / n_predicted), observe);
 }

@@ -122,7 +122,7 @@ class AllocatedBytesOfReaders : public AllocatedBytes {
   }
 
   HeadAblation ablation{model, engines};
-  const SequenceBatch batch = SequenceBatch::of_document(tokens);
+  const SequenceBatch batch = tokens;
   const EdgeGraph graph{config};
   const Matrix replacement{config.d_model, graph.n_node(), arma::fill::zeros};
 };
