@@ -145,7 +145,7 @@ TEST_P(AllocatedBytesOfReaders, OfEdgeGradientAreThoseStated) {
   expect_bound(EdgeGradient::bytes(config, n_token, 1, n_thread, engines), [&] {
     gradient.emplace(model, engines);
     gradient->run(ablation.activations(), batch, weights, replacement, ends,
-                  [](Index, std::span<const float>) {});
+                  [](Index, std::span<const float>, std::span<const float>) {});
   });
 }
 
