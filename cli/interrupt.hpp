@@ -1,9 +1,7 @@
 #pragma once
 
-#include <semaphore.h>
-
-#include <atomic>
 #include <csignal>
+#include <future>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -44,8 +42,7 @@ class InterruptNote {
   bool quiet_;
   std::string message_;
   std::mutex giving_up_;  // guards message_
-  std::atomic<bool> ended_ = false;
-  sem_t end_;
+  std::promise<void> end_;
   std::thread watcher_;
   struct sigaction old_interrupt_, old_terminate_;
 };
