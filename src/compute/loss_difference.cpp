@@ -8,7 +8,6 @@
 #include "base/vector_math.hpp"
 #include "compute/buffer.hpp"
 #include "compute/ops.hpp"
-#include "compute/softmax.hpp"
 #include "compute/token_loss.hpp"
 
 namespace headscope {
