@@ -133,7 +133,7 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
       arguments.runs,
       [&] {
         forward.run(tokens, observers);
-        baseline = mean_loss(ablation.clean_loss(SequenceBatch::of_document(tokens)));
+        baseline = mean_loss(ablation.clean_loss(tokens));
         losses = json::array();
         for (const TokenLoss& loss : ablation.losses(tokens, variants)) {
           if (losses.empty() || losses.back().size() == config.n_head) {

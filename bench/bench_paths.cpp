@@ -101,7 +101,7 @@ json measure(const Options& options) {
     for (const PairBatch& batch : all) {
       run_clean(batch);
       edge_gradient.run(clean.activations(), batch.sequences, batch.weights, zero, batch.ends,
-                        [&](Index, std::span<const float> effects) {
+                        [&](Index, std::span<const float> effects, std::span<const float>) {
                           for (std::size_t i = 0; i < effects.size(); ++i) {
                             first_order[i] += static_cast<double>(effects[i]);
                           }

@@ -1,5 +1,3 @@
-#include "command_line.hpp"
-
 #include <cerrno>
 #include <cstring>
 #include <iostream>

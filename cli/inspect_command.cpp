@@ -16,7 +16,6 @@
 #include "headscope/results.hpp"
 #include "headscope/tasks.hpp"
 #include "inputs.hpp"
-#include "inspect_lines.hpp"
 #include "inspect_model.hpp"
 #include "option_parser.hpp"
 #include "progress.hpp"

@@ -9,11 +9,11 @@
 #include "headscope/error.hpp"
 #include "headscope/run_memory.hpp"
 #include "inputs.hpp"
-#include "inspect_lines.hpp"
 #include "memory_limits.hpp"
 #include "model/tensor_source.hpp"
 #include "registry.hpp"
 #include "run/engine_record.hpp"
+#include "terminal.hpp"
 #include "usage_error.hpp"
 
 namespace headscope {

@@ -1,5 +1,6 @@
 #include "interrupt.hpp"
 
+#include <semaphore.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,19 +29,6 @@ void note(int signal) {
   errno = error;
 }
 
-void wait_for(sem_t& semaphore) {
-  while (sem_wait(&semaphore) != 0 && errno == EINTR) {
-  }
-}
-
-void wait_for(sem_t& semaphore, milliseconds time) {
-  const auto end = std::chrono::system_clock::now().time_since_epoch() + time;
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(end);
-  const timespec deadline{seconds.count(), std::chrono::nanoseconds(end - seconds).count()};
-  while (sem_timedwait(&semaphore, &deadline) != 0 && errno == EINTR) {
-  }
-}
-
 // On a terminal the line of the progress stands before.
 std::string line_of(const std::string& text) {
   const Terminal& terminal = Terminal::error();
@@ -57,7 +45,6 @@ InterruptNote::InterruptNote(bool quiet, std::string message)
     : quiet_(quiet), message_(std::move(message)) {
   noted_signal = 0;
   sem_init(&received, 0, 0);
-  sem_init(&end_, 0, 0);
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction old {};
     sigaction(signal, nullptr, &old);
@@ -71,12 +58,10 @@ InterruptNote::InterruptNote(bool quiet, std::string message)
 }
 
 InterruptNote::~InterruptNote() {
-  ended_ = true;
+  end_.set_value();
   sem_post(&received);
-  sem_post(&end_);
   watcher_.join();
   for (const auto& [signal, old] : replaced_) sigaction(signal, &old, nullptr);
-  sem_destroy(&end_);
 }
 
 int InterruptNote::signal() const {
@@ -84,20 +69,24 @@ int InterruptNote::signal() const {
 }
 
 void InterruptNote::watch() {
-  wait_for(received);
-  if (ended_) return;
+  const std::future<void> end = end_.get_future();
+  const auto ends_within = [&](milliseconds time) {
+    return end.wait_for(time) == std::future_status::ready;
+  };
+  while (sem_wait(&received) != 0 && errno == EINTR) {
+  }
+  if (ends_within(milliseconds(0))) return;
   const int signal = noted_signal;
   if (!quiet_) {
     std::cerr << line_of(signal_name(signal) + ": the run stops; a second signal ends it at once");
   }
-  wait_for(end_, echo);
-  if (ended_) return;
+  if (ends_within(echo)) return;
   struct sigaction end_program {};
   end_program.sa_handler = SIG_DFL;
   for (const auto& [next, old] : replaced_) sigaction(next, &end_program, nullptr);
-  wait_for(end_, patience - echo);
+  if (ends_within(patience - echo)) return;
   const std::lock_guard lock(giving_up_);
-  if (ended_) return;
+  if (ends_within(milliseconds(0))) return;
   std::cerr << line_of(signal_name(signal) + ": " + message_);
   std::cerr.flush();
   _exit(128 + signal);

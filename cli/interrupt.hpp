@@ -1,9 +1,7 @@
 #pragma once
 
-#include <semaphore.h>
-
-#include <atomic>
 #include <csignal>
+#include <future>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -47,8 +45,7 @@ class InterruptNote {
   bool quiet_;
   std::string message_;
   std::mutex giving_up_;  // guards message_
-  std::atomic<bool> ended_ = false;
-  sem_t end_;
+  std::promise<void> end_;
   std::thread watcher_;
   std::vector<std::pair<int, struct sigaction>> replaced_;  // signals and their earlier actions
 };

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "command_line.hpp"
+#include "commands.hpp"
 #include "headscope/error.hpp"
 #include "restart.hpp"
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -49,5 +50,16 @@ class Terminal {
 
 /// Prints notes on standard error, a line each.
 void print_notes(const std::vector<std::string>& notes);
+
+// What `inspect` prints on standard output.
+
+/// `PATH: KIND`.
+void print_heading(const std::string& path, const std::string& kind);
+
+void print_paragraph(const std::string& text);
+
+/// @param indent  column of the value.
+void print_line(const std::string& label, const std::string& value, std::size_t indent = 26);
+void print_line(const std::string& label, std::uint64_t value);
 
 }  // namespace headscope

@@ -34,7 +34,7 @@ IntegratedEdges::~IntegratedEdges() = default;
 void IntegratedEdges::run(Forward& forward, Activations& clean, const SequenceBatch& batch,
                           std::span<const float> weights, const Matrix& replacement,
                           const Vector& mean_token, std::span<const Index> group_ends,
-                          const EdgeGradient::MeanObserver& observe) {
+                          const EdgeGradient::Observer& observe) {
   const auto run_scaled = [&](Index pass) -> Activations& {
     const float share = static_cast<float>(pass + 1) / static_cast<float>(n_step_);
     forward.run(batch, {scaled_.get()}, {.embeddings = [&](Matrix& embeddings) {
@@ -42,8 +42,7 @@ void IntegratedEdges::run(Forward& forward, Activations& clean, const SequenceBa
                 }});
     return *scaled_;
   };
-  gradient_.run_averaged(clean, {n_step_ - 1, run_scaled}, batch, weights, replacement, group_ends,
-                         observe);
+  gradient_.run(clean, batch, weights, replacement, group_ends, observe, {n_step_ - 1, run_scaled});
 }
 
 std::uint64_t IntegratedEdges::bytes(const ModelConfig& config, Index n_column, Index n_step,

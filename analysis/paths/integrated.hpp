@@ -33,7 +33,7 @@ class IntegratedEdges {
   /// The others as in EdgeGradient::run. @throws ShapeError as it does.
   void run(Forward& forward, Activations& clean, const SequenceBatch& batch,
            std::span<const float> weights, const Matrix& replacement, const Vector& mean_token,
-           std::span<const Index> group_ends, const EdgeGradient::MeanObserver& observe);
+           std::span<const Index> group_ends, const EdgeGradient::Observer& observe);
 
   /// Upper bound on the bytes that it keeps.
   static std::uint64_t bytes(const ModelConfig& config, Index n_column, Index n_step, int n_thread,

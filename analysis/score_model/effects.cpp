@@ -90,7 +90,7 @@ class ScoreEffects::Losses : public PieceObserver {
   }
 
   void end(const PieceEnd& /*end*/) override {
-    const TokenLoss clean = effects_.ablation_.clean_loss(SequenceBatch::of_document(tokens_));
+    const TokenLoss clean = effects_.ablation_.clean_loss(tokens_);
     statistics_.sum(score_effect_tokens, {n_document_block})(block_) +=
         static_cast<double>(clean.nll.size());
     statistics_.sum(score_clean_name, {n_document_block})(block_) += clean.sum();

@@ -12,7 +12,7 @@ constexpr auto joint_step = static_cast<std::size_t>(ScoreStep::full);
 
 /// A document so many times, as sequences of their own.
 SequenceBatch copies(const TokenIds& tokens, std::size_t count) {
-  const SequenceBatch one = SequenceBatch::of_document(tokens);
+  const SequenceBatch one(tokens);
   SequenceBatch batch;
   for (std::size_t i = 0; i < count; ++i) {
     const Index first = batch.n_column();

@@ -65,8 +65,7 @@ class HeadAblation : public LayerObserver {
   /// Keeps the layer. Observe all layers of one pass in order: the functions below work on its
   /// document or batch.
   void observe_layer(const LayerView& view) override;
-  std::optional<ProjectionMemory> projection_memory(Index layer, const ModelConfig& config,
-                                                    Index n_token) override;
+  std::optional<ProjectionMemory> projection_memory(Index layer, Index n_token) override;
 
   /// Sets whether later forward passes leave every layer's queries, keys, values and hidden units
   /// for HeadGradient. False, as at first, frees their memory.
@@ -91,12 +90,6 @@ class HeadAblation : public LayerObserver {
   /// The same with something added to the residual stream.
   std::vector<TokenLoss> losses(const SequenceBatch& batch,
                                 std::span<const StreamVariant> variants);
-
-  /// The same for a document.
-  std::vector<TokenLoss> losses(std::span<const TokenId> tokens,
-                                std::span<const HeadVariant> variants) {
-    return losses(SequenceBatch::of_document(tokens), variants);
-  }
 
   /// Whether `losses` approximates: by a faster engine for differences or by a sample of the
   /// vocabulary.

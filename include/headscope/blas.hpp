@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cassert>
+#include <type_traits>
 
 #include "headscope/types.hpp"
 
@@ -15,54 +16,36 @@ inline void check_range([[maybe_unused]] Index first, [[maybe_unused]] Index cou
 }
 
 /// Column-major view: element (r, c) is data[r + c * stride].
-struct ConstView {
-  const float* data = nullptr;
+/// @tparam Number  float; const float in a view for reading.
+template <typename Number>
+struct BasicView {
+  using Viewed = std::conditional_t<std::is_const_v<Number>, const Matrix, Matrix>;
+
+  Number* data = nullptr;
   Index n_row = 0;
   Index n_col = 0;
   Index stride = 0;
 
-  ConstView() = default;
-  ConstView(const float* first, Index row_count, Index col_count, Index column_stride)
+  BasicView() = default;
+  BasicView(Number* first, Index row_count, Index col_count, Index column_stride)
       : data(first), n_row(row_count), n_col(col_count), stride(column_stride) {}
-  ConstView(
-      const Matrix& matrix)  // NOLINT(google-explicit-constructor): a matrix is a view of itself
+  BasicView(Viewed& matrix)  // NOLINT(google-explicit-constructor): a matrix is a view of itself
       : data(matrix.memptr()), n_row(matrix.n_rows), n_col(matrix.n_cols), stride(matrix.n_rows) {}
 
-  const float* column(Index index) const { return data + index * stride; }
-  ConstView rows(Index first, Index count) const {
+  operator BasicView<const Number>() const { return {data, n_row, n_col, stride}; }
+  Number* column(Index index) const { return data + index * stride; }
+  BasicView rows(Index first, Index count) const {
     check_range(first, count, n_row);
     return {data + first, count, n_col, stride};
   }
-  ConstView cols(Index first, Index count) const {
+  BasicView cols(Index first, Index count) const {
     check_range(first, count, n_col);
     return {data + first * stride, n_row, count, stride};
   }
 };
 
-/// As ConstView, writable.
-struct View {
-  float* data = nullptr;
-  Index n_row = 0;
-  Index n_col = 0;
-  Index stride = 0;
-
-  View() = default;
-  View(float* first, Index row_count, Index col_count, Index column_stride)
-      : data(first), n_row(row_count), n_col(col_count), stride(column_stride) {}
-  View(Matrix& matrix)  // NOLINT(google-explicit-constructor): a matrix is a view of itself
-      : data(matrix.memptr()), n_row(matrix.n_rows), n_col(matrix.n_cols), stride(matrix.n_rows) {}
-
-  operator ConstView() const { return {data, n_row, n_col, stride}; }
-  float* column(Index index) const { return data + index * stride; }
-  View rows(Index first, Index count) const {
-    check_range(first, count, n_row);
-    return {data + first, count, n_col, stride};
-  }
-  View cols(Index first, Index count) const {
-    check_range(first, count, n_col);
-    return {data + first * stride, n_row, count, stride};
-  }
-};
+using ConstView = BasicView<const float>;
+using View = BasicView<float>;
 
 enum class Transpose { no, yes };
 

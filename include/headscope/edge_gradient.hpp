@@ -29,8 +29,16 @@ class EdgeGradient {
   explicit EdgeGradient(const Model& model, ComputeContext context = {});
   ~EdgeGradient();
 
-  /// Called for each group of columns, in order, with the effects of all edges (EdgeGraph::edge).
-  using Observer = std::function<void(Index group, std::span<const float> effects)>;
+  /// Called for each group of columns, in order, with two effects of all edges (EdgeGraph::edge):
+  /// by the gradients at the clean activations, and by the mean of the gradients over all passes,
+  /// the clean one among them.
+  using Observer = std::function<void(Index group, std::span<const float> first_order,
+                                      std::span<const float> mean)>;
+  /// More passes over a batch. Activations of a pass need to be valid only until the next call.
+  struct OtherPasses {
+    Index count;
+    std::function<Activations&(Index pass)> activations;
+  };
 
   /// @param clean        HeadAblation::activations() of the batch; holds the nodes' outputs u.
   /// @param weights      one per prediction: the factor of its negative log likelihood in L.
@@ -39,23 +47,8 @@ class EdgeGradient {
   ///                     Effects are summed over the columns of a group.
   /// @throws ShapeError if counts differ.
   void run(Activations& clean, const SequenceBatch& batch, std::span<const float> weights,
-           const Matrix& replacement, std::span<const Index> group_ends, const Observer& observe);
-
-  /// More passes over a batch. Activations of a pass need to be valid only until the next call.
-  struct OtherPasses {
-    Index count = 0;
-    std::function<Activations&(Index pass)> activations = {};
-  };
-  /// Called for each group of columns, in order, with two effects of all edges: by the gradients at
-  /// the clean activations, and by the mean of the gradients over all passes, the clean one among
-  /// them.
-  using MeanObserver = std::function<void(Index group, std::span<const float> first_order,
-                                          std::span<const float> mean)>;
-
-  /// The same, with effects by gradients of other passes too.
-  void run_averaged(Activations& clean, const OtherPasses& other_passes, const SequenceBatch& batch,
-                    std::span<const float> weights, const Matrix& replacement,
-                    std::span<const Index> group_ends, const MeanObserver& observe);
+           const Matrix& replacement, std::span<const Index> group_ends, const Observer& observe,
+           const OtherPasses& other_passes = {});
 
   /// Columns whose nodes' outputs are held at once, unless a model has very many nodes.
   static constexpr Index columns_at_once = 128;

@@ -71,4 +71,7 @@ void check_count(std::string_view what, std::size_t expected, std::size_t got);
 /// Throws ShapeError `{what}: expected below {limit}, got {got}` unless it is.
 void check_below(std::string_view what, std::size_t limit, std::size_t got);
 
+/// Throws ShapeError `{what}: expected a divisor of {total}, got {got}` unless it is.
+void check_divisor(std::string_view what, std::size_t total, std::size_t got);
+
 }  // namespace headscope

@@ -45,9 +45,7 @@ class LayerObserver {
   virtual bool wants_pattern(Index /*layer*/) const { return false; }
   /// Called before the layer is computed. An observer that keeps projections gives the memory in
   /// which the forward pass leaves them, so that nothing is copied; one observer of a pass can.
-  virtual std::optional<ProjectionMemory> projection_memory(Index /*layer*/,
-                                                            const ModelConfig& /*config*/,
-                                                            Index /*n_token*/) {
+  virtual std::optional<ProjectionMemory> projection_memory(Index /*layer*/, Index /*n_token*/) {
     return std::nullopt;
   }
   virtual void observe_layer(const LayerView& view) = 0;
@@ -74,35 +72,24 @@ class Forward {
   explicit Forward(const Model& model, ComputeContext context = {});
   ~Forward();
 
-  /// Runs a document through all layers, showing each to the observers.
-  /// @return the residual stream after the last layer, d_model x n_token; valid until the next
+  /// Runs a document or batch through all layers, showing each to the observers.
+  /// @return the residual stream after the last layer, d_model x n_column; valid until the next
   ///         call.
-  /// @throws ShapeError if there are no tokens, more than n_ctx, or an id outside the vocabulary;
-  /// DataError naming the model's file and the layer where activations overflow float32.
-  const Matrix& run(std::span<const TokenId> tokens,
-                    std::span<LayerObserver* const> observers = {});
-
-  /// The same for a batch. @throws ShapeError also if the batch's sequences and columns do not fit.
+  /// @throws ShapeError if there are no tokens, more than n_ctx, or an id outside the vocabulary,
+  /// or the batch's sequences and columns do not fit; DataError naming the model's file and the
+  /// layer where activations overflow float32.
   const Matrix& run(const SequenceBatch& batch, std::span<LayerObserver* const> observers = {},
                     const ForwardChange& change = {});
-
-  /// Both with the observers in braces.
-  const Matrix& run(std::span<const TokenId> tokens,
-                    std::initializer_list<LayerObserver*> observers) {
-    return run(tokens, std::span(observers.begin(), observers.size()));
-  }
+  /// The same with the observers in braces.
   const Matrix& run(const SequenceBatch& batch, std::initializer_list<LayerObserver*> observers,
                     const ForwardChange& change = {}) {
     return run(batch, std::span(observers.begin(), observers.size()), change);
   }
 
-  /// Loss of predicting tokens 1 .. T-1 from the residual stream after the last layer.
-  /// @param resid_final  d_model x n_token.
-  /// @throws ShapeError if the counts differ.
-  TokenLoss loss(blas::ConstView resid_final, std::span<const TokenId> tokens);
-
-  /// Losses of a batch's predictions, in their order.
+  /// Losses of the predictions from the residual stream after the last layer, in their order: of a
+  /// document, tokens 1 .. T-1.
   /// @param resid_final  d_model x n_column.
+  /// @throws ShapeError if the counts differ.
   TokenLoss loss(blas::ConstView resid_final, const SequenceBatch& batch);
 
   /// All logits, d_vocab x n_token: for few tokens, since they take much memory.

@@ -30,10 +30,13 @@ struct SequenceBatch {
   std::vector<Sequence> sequences;  ///< in the order of their columns, covering all of them
   std::vector<Prediction> predictions;
 
-  Index n_column() const { return tokens.size(); }
+  SequenceBatch() = default;
+  /// A document as a batch of one sequence, each token predicting the next.
+  SequenceBatch(std::span<const TokenId> document);  // NOLINT(google-explicit-constructor)
+  SequenceBatch(const TokenIds& document)            // NOLINT(google-explicit-constructor)
+      : SequenceBatch(std::span(document)) {}
 
-  /// One document: one sequence, each token predicting the next.
-  static SequenceBatch of_document(std::span<const TokenId> tokens);
+  Index n_column() const { return tokens.size(); }
 
   /// Adds two sequences that begin with the same `n_shared` tokens: first all columns of `a`, then
   /// the columns of `b` after the shared prefix. Predicts the tokens of `a` from n_shared on, then

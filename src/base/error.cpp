@@ -45,4 +45,10 @@ void check_below(std::string_view what, std::size_t limit, std::size_t got) {
                    std::to_string(got));
 }
 
+void check_divisor(std::string_view what, std::size_t total, std::size_t got) {
+  if (got > 0 && total % got == 0) return;
+  throw ShapeError(std::string(what) + ": expected a divisor of " + std::to_string(total) +
+                   ", got " + std::to_string(got));
+}
+
 }  // namespace headscope

@@ -85,10 +85,8 @@ void HeadAblation::observe_layer(const LayerView& view) {
   workspace_->pass.forget_batch();
 }
 
-std::optional<ProjectionMemory> HeadAblation::projection_memory(Index layer,
-                                                                const ModelConfig& config,
-                                                                Index n_token) {
-  return workspace_->clean.projection_memory(layer, config, n_token);
+std::optional<ProjectionMemory> HeadAblation::projection_memory(Index layer, Index n_token) {
+  return workspace_->clean.projection_memory(layer, n_token);
 }
 
 void HeadAblation::keep_projections(bool keep) {

@@ -10,9 +10,7 @@ void Activations::keep_projections(bool keep) {
   n_projected_ = 0;
 }
 
-std::optional<ProjectionMemory> Activations::projection_memory(Index layer,
-                                                               const ModelConfig& /*config*/,
-                                                               Index n_token) {
+std::optional<ProjectionMemory> Activations::projection_memory(Index layer, Index n_token) {
   if (qkv_.empty()) return std::nullopt;
   n_projected_ = layer + 1;
   return ProjectionMemory{qkv_[layer].matrix(config_.d_qkv(), n_token).memptr(),

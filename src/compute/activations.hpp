@@ -18,8 +18,7 @@ class Activations : public LayerObserver {
         resid_mid_(config.n_layer),
         z_(config.n_layer) {}
 
-  std::optional<ProjectionMemory> projection_memory(Index layer, const ModelConfig& config,
-                                                    Index n_token) override;
+  std::optional<ProjectionMemory> projection_memory(Index layer, Index n_token) override;
   void observe_layer(const LayerView& view) override;
 
   /// Sets whether projections are kept from the next document on. If not, frees the memory of

@@ -1,7 +1,6 @@
 #include "headscope/attention.hpp"
 
 #include "compute/causal_attention.hpp"
-#include "compute/divisor.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {

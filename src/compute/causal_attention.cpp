@@ -5,7 +5,6 @@
 #include "base/thread_errors.hpp"
 #include "compute/buffer.hpp"
 #include "compute/ops.hpp"
-#include "compute/softmax.hpp"
 
 namespace headscope {
 namespace {

@@ -110,17 +110,8 @@ EdgeGradient::~EdgeGradient() = default;
 
 void EdgeGradient::run(Activations& clean, const SequenceBatch& batch,
                        std::span<const float> weights, const Matrix& replacement,
-                       std::span<const Index> group_ends, const Observer& observe) {
-  run_averaged(clean, {}, batch, weights, replacement, group_ends,
-               [&](Index group, std::span<const float> effects, std::span<const float>) {
-                 observe(group, effects);
-               });
-}
-
-void EdgeGradient::run_averaged(Activations& clean, const OtherPasses& other_passes,
-                                const SequenceBatch& batch, std::span<const float> weights,
-                                const Matrix& replacement, std::span<const Index> group_ends,
-                                const MeanObserver& observe) {
+                       std::span<const Index> group_ends, const Observer& observe,
+                       const OtherPasses& other_passes) {
   Workspace& w = *workspace_;
   const NodeReplacement by(w.graph, w.config, replacement, batch);
   check_count("columns of the groups", batch.n_column(),

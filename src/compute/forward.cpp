@@ -17,11 +17,10 @@ namespace {
 /// The memory that an observer gives for a layer's projections.
 /// @throws std::logic_error if several do.
 std::optional<ProjectionMemory> given_memory(std::span<LayerObserver* const> observers, Index layer,
-                                             const ModelConfig& config, Index n_token) {
+                                             Index n_token) {
   std::optional<ProjectionMemory> given;
   for (LayerObserver* const observer : observers) {
-    const std::optional<ProjectionMemory> memory =
-        observer->projection_memory(layer, config, n_token);
+    const std::optional<ProjectionMemory> memory = observer->projection_memory(layer, n_token);
     if (memory && given) throw std::logic_error("two observers give memory for projections");
     if (memory) given = memory;
   }
@@ -41,11 +40,6 @@ Forward::Forward(const Model& model, ComputeContext context)
 }
 
 Forward::~Forward() = default;
-
-const Matrix& Forward::run(std::span<const TokenId> tokens,
-                           std::span<LayerObserver* const> observers) {
-  return run(SequenceBatch::of_document(tokens), observers);
-}
 
 const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* const> observers,
                            const ForwardChange& change) {
@@ -72,7 +66,7 @@ const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* 
                               std::ranges::any_of(observers, [l](const LayerObserver* observer) {
                                 return observer->wants_pattern(l);
                               });
-    const std::optional<ProjectionMemory> given = given_memory(observers, l, config, n_token);
+    const std::optional<ProjectionMemory> given = given_memory(observers, l, n_token);
     Matrix qkv = given ? Matrix(given->qkv, config.d_qkv(), n_token, false, true)
                        : w.qkv.matrix(config.d_qkv(), n_token);
     Matrix mlp_pre(given ? given->mlp_pre : hidden.memptr(), config.d_in(), n_token, false, true);
@@ -100,10 +94,6 @@ const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* 
   }
   Matrix& last = stream[config.n_layer % 2];
   return w.resid_final.emplace(last.memptr(), d_model, n_token, false, true);
-}
-
-TokenLoss Forward::loss(blas::ConstView resid_final, std::span<const TokenId> tokens) {
-  return loss(resid_final, SequenceBatch::of_document(tokens));
 }
 
 TokenLoss Forward::loss(blas::ConstView resid_final, const SequenceBatch& batch) {

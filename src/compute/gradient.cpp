@@ -5,7 +5,6 @@
 #include "compute/activations.hpp"
 #include "compute/attention_gradient.hpp"
 #include "compute/buffer.hpp"
-#include "compute/divisor.hpp"
 #include "compute/layer.hpp"
 #include "compute/ops.hpp"
 #include "compute/sequence_batch.hpp"
@@ -121,7 +120,7 @@ HeadGradient::~HeadGradient() = default;
 
 TokenLoss HeadGradient::run(Activations& clean, std::span<const TokenId> tokens,
                             const LayerGradientObserver& observe) {
-  const SequenceBatch batch = SequenceBatch::of_document(tokens);
+  const SequenceBatch batch(tokens);
   const auto n_predicted = static_cast<float>(batch.predictions.size());
   return run(clean, batch, std::vector<float>(batch.predictions.size(), 1 / n_predicted), observe);
 }

@@ -8,7 +8,6 @@
 #include "base/vector_math.hpp"
 #include "compute/buffer.hpp"
 #include "compute/ops.hpp"
-#include "compute/softmax.hpp"
 #include "compute/token_loss.hpp"
 
 namespace headscope {
@@ -46,18 +45,9 @@ struct Target {
   bool lost = false;  // an entry with a lower id is as large
 };
 
-// One chunk of the vocabulary for the clean document.
-struct CleanChunk {
-  Matrix logits;         // count x n_token, relative to about log sum exp
-  Matrix probabilities;  // their exponentials
-};
-
-struct ChunkSums {
-  float curvature = 0, largest_difference = -infinity, largest_logit = -infinity;
-};
-
-HEADSCOPE_VECTORISED ChunkSums sums_of(const float* logits, const float* p, const float* d,
-                                       float mean, Index count) {
+// Adds a chunk of the vocabulary to the sums of a column: float sums, added up in double.
+HEADSCOPE_VECTORISED void add_chunk(const float* logits, const float* p, const float* d, float mean,
+                                    Index count, Sums& sums) {
   float most = -infinity, least = infinity, largest = -infinity;
 #pragma omp simd reduction(max : most, largest) reduction(min : least)
   for (Index v = 0; v < count; ++v) {
@@ -83,14 +73,9 @@ HEADSCOPE_VECTORISED ChunkSums sums_of(const float* logits, const float* p, cons
   } else {
     curvature = infinity;  // so that the sums are not trusted
   }
-  return {curvature, most, largest};
-}
-
-// Float sums of a chunk, added up in double.
-void add(const ChunkSums& chunk, Sums& sums) {
-  sums.curvature += static_cast<double>(chunk.curvature);
-  sums.largest_difference = std::max(sums.largest_difference, chunk.largest_difference);
-  sums.largest_logit = std::max(sums.largest_logit, chunk.largest_logit);
+  sums.curvature += static_cast<double>(curvature);
+  sums.largest_difference = most > sums.largest_difference ? most : sums.largest_difference;
+  sums.largest_logit = largest > sums.largest_logit ? largest : sums.largest_logit;
 }
 
 class LossDifference {
@@ -180,7 +165,7 @@ class LossDifference {
       compute_clean(first, count);
       find_probable(first, count);
       centre_entries(first, count);
-      passes_.multiply(entries_, blas::Transpose::no, chunk_.probabilities, sum, true);
+      passes_.multiply(entries_, blas::Transpose::no, clean_p_, sum, true);
       clean += clean_sum_;
     }
     for (Index t = 0; t < n_clean(); ++t) sum.col(t) /= static_cast<float>(clean(t));
@@ -188,7 +173,7 @@ class LossDifference {
 
   void find_probable(Index first, Index count) {
     for_each_in_parallel(n_clean(), [&](Index t) {
-      const float* const p = chunk_.probabilities.colptr(t);
+      const float* const p = clean_p_.colptr(t);
       for (Index v = 0; v < count; ++v) {
         if (p[v] >= CleanVocabulary::probable_from) {
           vocabulary_.probable[t].push_back({static_cast<TokenId>(first + v), p[v]});
@@ -230,7 +215,7 @@ class LossDifference {
     for_each_in_parallel(n_clean(), [&](Index t) {
       for (const CleanVocabulary::Entry& entry : vocabulary_.probable[t]) {
         const auto id = static_cast<Index>(entry.id);
-        if (id >= first && id < first + count) chunk_.probabilities(id - first, t) = 0;
+        if (id >= first && id < first + count) clean_p_(id - first, t) = 0;
       }
     });
   }
@@ -267,13 +252,13 @@ class LossDifference {
 
   void compute_clean(Index first, Index count) {
     const blas::ConstView entries = blas::ConstView(model_.unembedding()).cols(first, count);
-    chunk_.logits.set_size(count, n_clean());
-    chunk_.probabilities.set_size(count, n_clean());
+    clean_logits_.set_size(count, n_clean());
+    clean_p_.set_size(count, n_clean());
     clean_sum_.set_size(n_clean());
-    passes_.multiply(entries, blas::Transpose::yes, normalized_, chunk_.logits);
+    passes_.multiply(entries, blas::Transpose::yes, normalized_, clean_logits_);
 #pragma omp parallel for schedule(static)
     for (Index t = 0; t < n_clean(); ++t) {
-      float *const logits = chunk_.logits.colptr(t), *const p = chunk_.probabilities.colptr(t);
+      float *const logits = clean_logits_.colptr(t), *const p = clean_p_.colptr(t);
       if (!model_.b_U.is_empty()) add_scaled(model_.b_U.memptr() + first, 1, count, logits);
       for (Index v = 0; v < count; ++v) logits[v] -= clean_shift_(t);
       std::copy_n(logits, count, p);
@@ -283,7 +268,7 @@ class LossDifference {
 
   void add_column(Index first, Index count, Index column, const float* d) {
     const Index t = column % n_clean(), variant = column / n_clean();
-    const float *const logits = chunk_.logits.colptr(t), *const p = chunk_.probabilities.colptr(t);
+    const float *const logits = clean_logits_.colptr(t), *const p = clean_p_.colptr(t);
     Sums& sums = sums_[column];
     for (const Index i : predictions_of_[t]) {
       if (target(i) < first || target(i) >= first + count) continue;
@@ -295,7 +280,7 @@ class LossDifference {
       found.lost = before >= found.logit;
     }
     sums.clean += clean_sum_(t);
-    add(sums_of(logits, p, d, static_cast<float>(means_(column)), count), sums);
+    add_chunk(logits, p, d, static_cast<float>(means_(column)), count, sums);
   }
 
   std::vector<TokenLoss> losses() const {
@@ -339,7 +324,8 @@ class LossDifference {
   CleanVocabulary& vocabulary_;
   std::vector<std::vector<Index>> predictions_of_;  // by clean column
   Vector clean_shift_;
-  CleanChunk chunk_;
+  // Of the chunk, by clean column: logits relative to about log sum exp, and their exponentials.
+  Matrix clean_logits_, clean_p_;
   Matrix entries_;  // of the chunk, centred
   WeightProduct entries_product_;
   arma::vec clean_sum_;  // of the chunk's probabilities

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "headscope/blas.hpp"
 #include "headscope/config.hpp"
 #include "headscope/types.hpp"
@@ -7,6 +9,8 @@
 /// Element-wise and per-token operations, vectorised for the machine at run time and threaded over
 /// tokens.
 namespace headscope {
+
+inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// Y[:, t] = activation(X[:, t] + bias); Y may be X. An empty bias adds nothing.
 /// @throws ShapeError
@@ -34,6 +38,17 @@ double dot(const float* x, const float* y, Index count);
 
 /// Y = X. @throws ShapeError
 void copy(blas::ConstView X, blas::View Y);
+
+/// The largest of `count` values; -infinity when there are none. NaN is ignored.
+float maximum(const float* values, Index count);
+
+/// values = exp(values - shift), in place; 0 where that is below e^-87.
+/// @param shift  the largest of the values, or more; at most 88 less.
+/// @return their sum, relative error below 1e-6.
+double exponentiate(float* values, Index count, float shift);
+
+/// values *= factor, in place.
+void scale(float* values, Index count, float factor);
 
 /// Turns `count` scores into probabilities, in place: exp(x - max) / sum.
 ///

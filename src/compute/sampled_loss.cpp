@@ -9,7 +9,6 @@
 #include "compute/buffer.hpp"
 #include "compute/loss_difference.hpp"
 #include "compute/ops.hpp"
-#include "compute/softmax.hpp"
 #include "headscope/random.hpp"
 
 namespace headscope {

@@ -7,12 +7,9 @@
 
 namespace headscope {
 
-SequenceBatch SequenceBatch::of_document(std::span<const TokenId> tokens) {
-  SequenceBatch batch;
-  batch.tokens.assign(tokens.begin(), tokens.end());
-  batch.sequences = {{0, tokens.size()}};
-  for (Index t = 1; t < tokens.size(); ++t) batch.predictions.push_back({t - 1, tokens[t]});
-  return batch;
+SequenceBatch::SequenceBatch(std::span<const TokenId> document)
+    : tokens(document.begin(), document.end()), sequences{{0, document.size()}} {
+  for (Index t = 1; t < tokens.size(); ++t) predictions.push_back({t - 1, tokens[t]});
 }
 
 void SequenceBatch::add_pair(std::span<const TokenId> a, std::span<const TokenId> b, Index n_shared,

@@ -7,7 +7,6 @@
 
 #include "base/thread_errors.hpp"
 #include "compute/ops.hpp"
-#include "compute/softmax.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <functional>
 #include <new>
 
 #include "files/descriptor.hpp"
@@ -33,12 +32,6 @@ H5FD_t* open_sink(const char*, unsigned flags, hid_t access, haddr_t) {
 herr_t close_sink(H5FD_t* file) {
   delete &driver_file<SinkFile>(file);
   return 0;
-}
-
-int compare_sinks(const H5FD_t* a, const H5FD_t* b) {
-  const std::less<> before;
-  const FileSink *const x = driver_file<SinkFile>(a).sink, *const y = driver_file<SinkFile>(b).sink;
-  return before(x, y) ? -1 : before(y, x) ? 1 : 0;
 }
 
 herr_t features(const H5FD_t*, unsigned long* flags) {
@@ -74,7 +67,6 @@ H5FD_class_t sink_class() {
   driver.fapl_size = sizeof(void*);
   driver.open = open_sink;
   driver.close = close_sink;
-  driver.cmp = compare_sinks;
   driver.query = features;
   driver.read = read_sink;
   driver.write = write_sink;

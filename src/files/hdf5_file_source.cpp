@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,8 +19,6 @@ namespace headscope::hdf5 {
 namespace {
 
 struct SourceFile : DriverFile {
-  dev_t device;
-  ino_t inode;
   Source source;
   // Where object headers read so far continue.
   std::set<haddr_t> continuations;
@@ -52,8 +49,6 @@ H5FD_t* open_source(const char* name, unsigned, hid_t, haddr_t) {
   struct stat status {};
   std::unique_ptr<SourceFile> file(new (std::nothrow) SourceFile{});
   if (!file || ::fstat(descriptor, &status) != 0) return nullptr;
-  file->device = status.st_dev;
-  file->inode = status.st_ino;
   file->end_of_file = static_cast<haddr_t>(status.st_size);
   file->source.descriptor = std::move(descriptor);
   file->source.size = file->end_of_file;
@@ -64,12 +59,6 @@ H5FD_t* open_source(const char* name, unsigned, hid_t, haddr_t) {
 herr_t close_source(H5FD_t* file) {
   delete &driver_file<SourceFile>(file);
   return 0;
-}
-
-int compare_sources(const H5FD_t* a, const H5FD_t* b) {
-  const auto &x = driver_file<SourceFile>(a), &y = driver_file<SourceFile>(b);
-  const auto first = std::tie(x.device, x.inode), second = std::tie(y.device, y.inode);
-  return first < second ? -1 : second < first ? 1 : 0;
 }
 
 herr_t source_features(const H5FD_t*, unsigned long* flags) {
@@ -172,7 +161,6 @@ H5FD_class_t source_class() {
   H5FD_class_t driver = driver_class("headscope source", 510);
   driver.open = open_source;
   driver.close = close_source;
-  driver.cmp = compare_sources;
   driver.query = source_features;
   driver.get_handle = give_source;
   driver.read = read_source;

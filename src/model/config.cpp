@@ -12,19 +12,9 @@
 namespace headscope {
 
 std::string_view activation_name(Activation activation) {
-  switch (activation) {
-    case Activation::gelu_new:
-      return "gelu_new";
-    case Activation::gelu:
-      return "gelu";
-    case Activation::relu:
-      return "relu";
-    case Activation::silu:
-      return "silu";
-    case Activation::quick_gelu:
-      return "quick_gelu";
-  }
-  return "";
+  static constexpr std::array<std::string_view, all_activations.size()> names{
+      "gelu_new", "gelu", "relu", "silu", "quick_gelu"};
+  return names.at(static_cast<std::size_t>(activation));
 }
 
 Activation parse_activation(std::string_view name) {

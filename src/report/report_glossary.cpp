@@ -68,8 +68,8 @@ constexpr std::array<Term, 35> terms{{
     {"offset",
      "The distance from a query back to a key: 0 is the token itself, 1 the token before."},
     {"q",
-     "A p-value corrected for the number of tests: of findings with q < 0.05, one in twenty is "
-     "expected to be false."},
+     "A p-value corrected for the number of tests: of findings with q < 0.05, at most one in "
+     "twenty is expected to be false."},
     {"query",
      "What a token looks for; a key is what a token offers to be found by, a value is what is "
      "moved. The softmax turns query times key into attention."},

@@ -141,13 +141,11 @@ std::optional<Results> go_through(const RunInput& input, bool makes_results, Run
                      {model, input.context.corpus, input.context.settings, input.context.tasks,
                       input.context.compute});
     if (!complete(pass, control, trained)) return std::nullopt;
-    if (!makes_results) continue;
-    (is_untrained(pass.control) ? controls.untrained : controls.permuted)
-        .push_back(finish_control(control, pass.control == 1));
+    if (makes_results) controls.add(control, pass.control);
   }
   monitor.end_passes();
   if (!makes_results) return std::nullopt;
-  return finish_results(input, trained, controls, monitor);
+  return finish_results(input, trained, std::move(controls), monitor);
 }
 
 }  // namespace

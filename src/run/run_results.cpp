@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "headscope/blas.hpp"
 #include "headscope/provenance.hpp"
@@ -49,14 +50,12 @@ void add_provenance(Results& results, const RunInput& input, std::uint64_t n_tok
 }
 
 /// Adds the groups of the controls.
-void add_controls(const RunInput& input, const FinishedControls& controls, Results& results) {
-  if (controls.empty()) return;
-  results.attributes["n_control"] = as_count(controls.untrained.size());
-  results.attributes["n_permuted_control"] = as_count(controls.permuted.size());
+void add_controls(const RunInput& input, FinishedControls& controls, Results& results) {
+  if (controls.n_untrained == 0) return;
+  results.attributes["n_control"] = as_count(controls.n_untrained);
+  results.attributes["n_permuted_control"] = as_count(controls.n_permuted);
   results.attributes["n_control_document"] = as_count(control_documents(input).size());
-  for (const FinishedControl& control : controls.untrained) {
-    results.groups.insert(results.groups.end(), control.groups.begin(), control.groups.end());
-  }
+  std::ranges::move(controls.groups, std::back_inserter(results.groups));
 }
 
 }  // namespace
@@ -69,36 +68,24 @@ void add_titled(std::vector<ResultsGroup> of_analysis, const AnalysisInfo& info,
   }
 }
 
-Controls FinishedControls::of(const std::string& analysis) const {
-  const auto values = [&](const std::vector<FinishedControl>& finished) {
-    std::vector<ControlValues> of_analysis;
-    for (const FinishedControl& control : finished) {
-      const auto found = control.values.find(analysis);
-      if (found != control.values.end()) of_analysis.push_back(found->second);
-    }
-    return of_analysis;
-  };
-  return {values(untrained), values(permuted)};
-}
-
-FinishedControl finish_control(const ModelRun& control, bool with_groups) {
-  FinishedControl finished;
+void FinishedControls::add(const ModelRun& control, int number) {
+  ++(is_untrained(number) ? n_untrained : n_permuted);
   for (const ModelRun::Item& item : control.items()) {
     const AnalysisInfo& info = item.registered->info;
-    finished.values[info.name] = item.analysis->control_values(*item.statistics);
-    if (with_groups) {
-      add_titled(item.analysis->control_results(*item.statistics), info, finished.groups);
-    }
+    Controls& controls = by_analysis[info.name];
+    (is_untrained(number) ? controls.untrained : controls.permuted)
+        .push_back(item.analysis->control_values(*item.statistics));
+    if (number == 1) add_titled(item.analysis->control_results(*item.statistics), info, groups);
   }
-  for (ResultsGroup& group : finished.groups) {
+  if (number > 1) return;
+  for (ResultsGroup& group : groups) {
     group.name = control_prefix + group.name;
     group.claims.clear();
   }
-  return finished;
 }
 
-Results finish_results(const RunInput& input, const ModelRun& trained,
-                       const FinishedControls& controls, RunMonitor& monitor) {
+Results finish_results(const RunInput& input, const ModelRun& trained, FinishedControls controls,
+                       RunMonitor& monitor) {
   return_freed_matrices();
   Results results;
   add_provenance(results, input, trained.n_token());
@@ -108,7 +95,7 @@ Results finish_results(const RunInput& input, const ModelRun& trained,
     main_group.push_back(results.groups.size());
     const AnalysisInfo& info = item.registered->info;
     monitor.phase("results of " + info.name);
-    item.analysis->use_controls(controls.of(info.name));
+    item.analysis->use_controls(controls.by_analysis[info.name]);
     add_titled(item.analysis->finish(*item.statistics), info, results.groups);
   }
   add_controls(input, controls, results);

@@ -9,25 +9,19 @@ namespace headscope {
 void add_titled(std::vector<ResultsGroup> of_analysis, const AnalysisInfo& info,
                 std::vector<ResultsGroup>& groups);
 
-/// What remains of a control model once its statistics are complete.
-struct FinishedControl {
-  std::vector<ResultsGroup> groups;  ///< named as in the results; of the first model alone
-  std::map<std::string, ControlValues> values;  ///< by analysis
-};
-
+/// What remains of the control models.
 struct FinishedControls {
-  std::vector<FinishedControl> untrained, permuted;
+  std::size_t n_untrained = 0, n_permuted = 0;
+  std::map<std::string, Controls> by_analysis;
+  std::vector<ResultsGroup> groups;  ///< named as in the results; of the first model alone
 
-  bool empty() const { return untrained.empty() && permuted.empty(); }
-  Controls of(const std::string& analysis) const;
+  /// Takes what a model has once its statistics are complete. @param number  of the control.
+  void add(const ModelRun& control, int number);
 };
-
-/// @param with_groups  of the first control.
-FinishedControl finish_control(const ModelRun& control, bool with_groups);
 
 /// Turns complete statistics into results with their provenance.
 /// @param controls  empty unless a control was asked for.
-Results finish_results(const RunInput& input, const ModelRun& trained,
-                       const FinishedControls& controls, RunMonitor& monitor);
+Results finish_results(const RunInput& input, const ModelRun& trained, FinishedControls controls,
+                       RunMonitor& monitor);
 
 }  // namespace headscope

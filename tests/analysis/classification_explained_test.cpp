@@ -269,7 +269,7 @@ class PlantedLabels : public testing::Test {
           {head.layer, {head.head}, {mean.memptr(), d_model, 101, 0}}};
       for (const Matrix& each : z) variants.push_back({head.layer, {head.head}, each});
       const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
-      clean += ablation.clean_loss(SequenceBatch::of_document(tokens)).sum();
+      clean += ablation.clean_loss(tokens).sum();
       mean_loss += losses[0].sum();
       for (std::size_t i = 0; i < z.size(); ++i) replaced_loss[i] += losses[1 + i].sum();
     }

@@ -100,8 +100,8 @@ void expect_increases_of_double_precision(const Model& model, const TokenIds& to
   for (const double increase : expected) sizes.push_back(std::abs(increase));
   const double typical = arma::median(arma::vec(sizes));
   for (std::size_t v = 0; v < variants.size(); ++v) {
-    EXPECT_NEAR(loss_increase(losses[v], ablation.clean_loss(SequenceBatch::of_document(tokens))),
-                expected[v], relative_tolerance * (typical + sizes[v]))
+    EXPECT_NEAR(loss_increase(losses[v], ablation.clean_loss(tokens)), expected[v],
+                relative_tolerance * (typical + sizes[v]))
         << "layer " << variants[v].layer << " variant " << v;
   }
 }
@@ -157,7 +157,7 @@ TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
   HeadAblation ablation(model, {{.differences = GetParam().engine}}), reference(model);
   observe(ablation, model, tokens);
   observe(reference, model, tokens);
-  const SequenceBatch batch = SequenceBatch::of_document(tokens);
+  const SequenceBatch batch(tokens);
   const std::vector<HeadVariant> variants{{0, {1}}, {2, {3}}};
   const std::vector<TokenLoss> own = ablation.losses(batch, variants),
                                exact = ablation.float32_losses(batch, variants),
@@ -312,7 +312,7 @@ std::vector<bool> above_typical(const std::vector<double>& values,
 /// @return  the number of variants by whether the losses and whether the stream changes much.
 std::map<std::pair<bool, bool>, int> expect_large_changes_exact(
     const Model& model, const TokenIds& tokens, const std::vector<HeadVariant>& variants) {
-  const SequenceBatch batch = SequenceBatch::of_document(tokens);
+  const SequenceBatch batch(tokens);
   const ComputeContext int16({.differences = Engine::int16});
   constexpr double multiple = 1.2;
   HeadAblation rounded(model, int16), exact(model), mixed(model, int16, {.exact_above = multiple});
@@ -433,7 +433,7 @@ TEST_F(HeadAblationTest, ReplacingZByItselfChangesNothing) {
   for (Index l = 0; l < model_.config.n_layer; ++l) {
     const std::vector<HeadVariant> variants{{l, {0, 1}, z_[l]}};
     const TokenLoss ablated = ablation_.losses(tokens_, variants).front(),
-                    clean = ablation_.clean_loss(SequenceBatch::of_document(tokens_));
+                    clean = ablation_.clean_loss(tokens_);
     for (std::size_t t = 0; t < clean.nll.size(); ++t) {
       // The clean probabilities add up to 1 within float32 rounding.
       EXPECT_NEAR(ablated.nll[t], clean.nll[t], test::rounding_tolerance * clean.nll[t])
@@ -445,11 +445,10 @@ TEST_F(HeadAblationTest, ReplacingZByItselfChangesNothing) {
 TEST_F(HeadAblationTest, CleanLossIsThatOfTheForwardPass) {
   Forward forward(model_);
   const TokenLoss expected = forward.loss(forward.run(tokens_), tokens_);
-  EXPECT_EQ(ablation_.clean_loss(SequenceBatch::of_document(tokens_)).nll, expected.nll);
-  EXPECT_EQ(ablation_.clean_loss(SequenceBatch::of_document(tokens_)).correct, expected.correct);
+  EXPECT_EQ(ablation_.clean_loss(tokens_).nll, expected.nll);
+  EXPECT_EQ(ablation_.clean_loss(tokens_).correct, expected.correct);
   const std::vector<HeadMask> all{{n_head_, model_.config.n_layer, arma::fill::ones}};
-  const TokenLoss unmasked =
-      ablation_.masked_losses(SequenceBatch::of_document(tokens_), all).front();
+  const TokenLoss unmasked = ablation_.masked_losses(tokens_, all).front();
   EXPECT_EQ(unmasked.nll, expected.nll);
   EXPECT_EQ(unmasked.correct, expected.correct);
 }
@@ -468,7 +467,7 @@ TEST_F(HeadAblationTest, MaskOfAllHeadsIsNotReadBeyondItsEnd) {
     return HeadMask(end - n_unit, n_head_, model_.config.n_layer, false, true);
   };
   const std::array<HeadMask, 2> masks{mask(), mask()};
-  const SequenceBatch batch = SequenceBatch::of_document(tokens_);
+  const SequenceBatch batch(tokens_);
   for (const TokenLoss& loss : ablation_.masked_losses(batch, masks)) {
     EXPECT_EQ(loss.nll, ablation_.clean_loss(batch).nll);
   }
@@ -515,8 +514,7 @@ TEST_F(HeadAblationTest, MaskingHeadsOfSeveralLayersEqualsPruningThem) {
   prune_heads(pruned, {{{0, 1}, {model_.config.n_layer - 1, 0}}}, PruneMode::zero);
   Forward forward(pruned);
   const TokenLoss expected = forward.loss(forward.run(tokens_), tokens_);
-  const std::vector<TokenLoss> losses =
-      ablation_.masked_losses(SequenceBatch::of_document(tokens_), {{mask, mask}});
+  const std::vector<TokenLoss> losses = ablation_.masked_losses(tokens_, {{mask, mask}});
   ASSERT_EQ(losses.size(), 2u);
   EXPECT_EQ(losses[0].correct, expected.correct);
   EXPECT_NEAR(losses[0].sum(), expected.sum(), test::float32_tolerance * expected.sum());
@@ -549,13 +547,10 @@ TEST_F(ManyVariants, OfMasksEachGiveWhatTheyGiveByThemselves) {
     for (Index unit = 0; unit < mask.n_elem; ++unit) mask(unit) = (i * 37 + 5) >> unit & 1;
     masks.push_back(mask);
   }
-  const std::vector<TokenLoss> losses =
-      ablation_.masked_losses(SequenceBatch::of_document(document_), masks);
+  const std::vector<TokenLoss> losses = ablation_.masked_losses(document_, masks);
   ASSERT_EQ(losses.size(), masks.size());
   for (Index i = 0; i < n_variant; i += 7) {
-    expect_equal(
-        losses[i],
-        ablation_.masked_losses(SequenceBatch::of_document(document_), {{masks[i]}}).front(), i);
+    expect_equal(losses[i], ablation_.masked_losses(document_, {{masks[i]}}).front(), i);
   }
 }
 
@@ -582,9 +577,8 @@ TEST_F(HeadAblationTest, RefusesWhatDoesNotFit) {
   const Matrix too_short(model_.config.d_model, 2, arma::fill::zeros);
   refused({0, {0}, too_short});
   const TokenIds other(tokens_.begin(), tokens_.end() - 1);
-  EXPECT_THROW(ablation_.clean_loss(SequenceBatch::of_document(other)), ShapeError);
-  EXPECT_THROW(HeadAblation(model_).clean_loss(SequenceBatch::of_document(tokens_)), ShapeError)
-      << "nothing observed";
+  EXPECT_THROW(ablation_.clean_loss(other), ShapeError);
+  EXPECT_THROW(HeadAblation(model_).clean_loss(tokens_), ShapeError) << "nothing observed";
 }
 
 /// PyTorch's losses come from a full masked forward pass per head, in double precision.

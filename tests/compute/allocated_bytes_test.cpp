@@ -122,7 +122,7 @@ class AllocatedBytesOfReaders : public AllocatedBytes {
   }
 
   HeadAblation ablation{model, engines};
-  const SequenceBatch batch = SequenceBatch::of_document(tokens);
+  const SequenceBatch batch = tokens;
   const EdgeGraph graph{config};
   const Matrix replacement{config.d_model, graph.n_node(), arma::fill::zeros};
 };
@@ -145,7 +145,7 @@ TEST_P(AllocatedBytesOfReaders, OfEdgeGradientAreThoseStated) {
   expect_bound(EdgeGradient::bytes(config, n_token, 1, n_thread, engines), [&] {
     gradient.emplace(model, engines);
     gradient->run(ablation.activations(), batch, weights, replacement, ends,
-                  [](Index, std::span<const float>) {});
+                  [](Index, std::span<const float>, std::span<const float>) {});
   });
 }
 

@@ -23,7 +23,7 @@ class EveryArchitecture : public testing::TestWithParam<test::NamedConfig> {
   const Model model_ = test::random_weights(GetParam().config, 7);
   const ModelConfig& config_ = model_.config;
   const TokenIds tokens_ = Normal(5).tokens(24, config_.d_vocab);
-  const SequenceBatch batch_ = SequenceBatch::of_document(tokens_);
+  const SequenceBatch batch_ = tokens_;
 };
 
 TEST_P(EveryArchitecture, PassesAgreeWithDoublePrecisionAtEachRung) {

@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Models, EdgesAgainstPyTorch, testing::ValuesIn(edge_gol
 TEST_P(EdgesAgainstPyTorch, FirstOrderEffectsAreThoseOfAutogradWithPortsCutApart) {
   std::vector<double> effects(graph.n_edge(), 0);
   EdgeGradient(model).run(ablation.activations(), batch, weights, replacement, ends,
-                          [&](Index, std::span<const float> values) {
+                          [&](Index, std::span<const float> values, std::span<const float>) {
                             for (Index edge = 0; edge < values.size(); ++edge) {
                               effects[edge] += static_cast<double>(values[edge]);
                             }

@@ -132,7 +132,7 @@ class EdgesOf {
     std::vector<std::vector<float>> effects;
     EdgeGradient gradient(model);
     gradient.run(ablation.activations(), batch, weights, by, ends,
-                 [&](Index group, std::span<const float> values) {
+                 [&](Index group, std::span<const float> values, std::span<const float>) {
                    EXPECT_EQ(group, effects.size());
                    effects.emplace_back(values.begin(), values.end());
                  });
@@ -289,7 +289,7 @@ TEST_F(Edges, FirstOrderEffectsAreTheSameForSequencesLongerThanAChunk) {
   std::vector<double> whole(graph.n_edge(), 0), parts(graph.n_edge(), 0);
   const auto run = [&](const std::vector<Index>& groups, std::vector<double>& sum) {
     EdgeGradient(model).run(ablation.activations(), longer, margin, same, groups,
-                            [&](Index, std::span<const float> effects) {
+                            [&](Index, std::span<const float> effects, std::span<const float>) {
                               for (Index edge = 0; edge < effects.size(); ++edge) {
                                 sum[edge] += static_cast<double>(effects[edge]);
                               }

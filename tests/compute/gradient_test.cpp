@@ -31,7 +31,7 @@ Recorded record(HeadGradient& gradient, const Model& model, const TokenIds& toke
   Recorded recorded;
   recorded.z.resize(model.config.n_layer);
   recorded.dz.resize(model.config.n_layer);
-  Activations clean = test::activations_of(model, SequenceBatch::of_document(tokens), context);
+  Activations clean = test::activations_of(model, tokens, context);
   recorded.loss = gradient.run(clean, tokens, [&](const LayerGradient& layer) {
     recorded.order.push_back(layer.layer);
     recorded.z[layer.layer] = layer.z;
@@ -214,7 +214,7 @@ TEST(HeadGradient, OfADocumentIsThatOfItsMeanLoss) {
   const Model model = random_weights(small_config(), 29);
   const TokenIds tokens = Normal(30).tokens(40, model.config.d_vocab);
   const Recorded expected = record(model, tokens);
-  const SequenceBatch batch = SequenceBatch::of_document(tokens);
+  const SequenceBatch batch(tokens);
   Activations clean = test::activations_of(model, batch);
   HeadGradient gradient(model);
   const auto is_equal = [&](const LayerGradient& layer) {
@@ -222,8 +222,7 @@ TEST(HeadGradient, OfADocumentIsThatOfItsMeanLoss) {
   };
   EXPECT_EQ(gradient.run(clean, batch, std::vector<float>(39, 1 / 39.0F), is_equal).nll,
             expected.loss.nll);
-  const SequenceBatch longer =
-      SequenceBatch::of_document(Normal(30).tokens(41, model.config.d_vocab));
+  const SequenceBatch longer(Normal(30).tokens(41, model.config.d_vocab));
   EXPECT_THROW(gradient.run(clean, longer, std::vector<float>(40), is_equal), ShapeError);
 }
 

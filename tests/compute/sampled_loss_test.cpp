@@ -66,7 +66,7 @@ TEST_F(SampledLoss, ChoosesWhatTheModelChooses) {
   LayerObserver* const observers[] = {&clean};
   forward.run(tokens_, observers);
   const std::vector<HeadVariant> unchanged{{1, {0, 1, 2, 3}, clean.z[1]}};
-  SequenceBatch batch = SequenceBatch::of_document(tokens_);
+  SequenceBatch batch(tokens_);
   std::vector<TokenId> choices(batch.predictions.size());
   for (TokenId v = 0; v < static_cast<TokenId>(model_.config.d_vocab); ++v) {
     for (SequenceBatch::Prediction& prediction : batch.predictions) prediction.target = v;
@@ -169,7 +169,7 @@ TEST_F(SampledLoss, IsThatOfAblatedHeadsAlone) {
   observe(whole);
   EXPECT_TRUE(sampled.is_approximate());
   EXPECT_FALSE(whole.is_approximate());
-  const SequenceBatch batch = SequenceBatch::of_document(tokens_);
+  const SequenceBatch batch(tokens_);
   EXPECT_NE(sampled.losses(batch, variants_)[0].nll, whole.losses(batch, variants_)[0].nll);
   EXPECT_EQ(sampled.float32_losses(batch, variants_)[0].nll, whole.losses(batch, variants_)[0].nll);
   HeadMask mask(model_.config.n_head, model_.config.n_layer, arma::fill::ones);

@@ -144,7 +144,7 @@ TEST_P(SequenceBatchTest, GradientOfASharedColumnIsTheSumOverItsSequences) {
   Index first = 0, next = 0;
   for (const Pair& pair : pairs_) {
     const auto of_sequence = [&](const TokenIds& sequence) {
-      const SequenceBatch apart = SequenceBatch::of_document(sequence);
+      const SequenceBatch apart(sequence);
       std::vector<float> weights(apart.predictions.size(), 0.0F);
       for (Index t = pair.n_shared - 1; t < weights.size(); ++t) weights[t] = all[next++];
       return gradients_of(apart, weights);
@@ -247,7 +247,7 @@ TEST(SequenceBatch, PredictingColumnsAreThoseOfPredictionsOnceAndInOrder) {
 
 TEST(SequenceBatch, WithoutPredictionsHasNoLosses) {
   const Model model = test::random_weights(test::small_config(), 33);
-  const SequenceBatch batch = SequenceBatch::of_document(TokenIds{1});
+  const SequenceBatch batch(TokenIds{1});
   HeadAblation ablation(model);
   LayerObserver* const observers[] = {&ablation};
   Forward(model).run(batch, observers);
@@ -260,20 +260,22 @@ TEST(SequenceBatch, WithoutPredictionsHasNoLosses) {
 TEST(SequenceBatch, PartsThatDoNotFitTogetherAreRefused) {
   const Model model = test::random_weights(test::small_config(), 33);
   Forward forward(model);
-  const auto error_of = [&](const SequenceBatch& batch) {
+  const TokenIds tokens{1, 2, 3};
+  const auto error_of = [&](std::vector<SequenceBatch::Sequence> sequences,
+                            std::vector<SequenceBatch::Prediction> predictions) {
+    SequenceBatch batch(tokens);
+    batch.sequences = std::move(sequences);
+    batch.predictions = std::move(predictions);
     return message_of([&] { forward.run(batch); });
   };
-  const TokenIds tokens{1, 2, 3};
-  EXPECT_EQ(error_of({tokens, {{0, 2}}, {}}), "columns of a batch's sequences: expected 3, got 2");
-  EXPECT_EQ(error_of({tokens, {{0, 2}, {1, 1}}, {}}),
-            "first column of a sequence: expected 2, got 1");
-  EXPECT_EQ(error_of({tokens, {{0, 2}, {2, 1, 0, 3}}, {}}),
+  EXPECT_EQ(error_of({{0, 2}}, {}), "columns of a batch's sequences: expected 3, got 2");
+  EXPECT_EQ(error_of({{0, 2}, {1, 1}}, {}), "first column of a sequence: expected 2, got 1");
+  EXPECT_EQ(error_of({{0, 2}, {2, 1, 0, 3}}, {}),
             "end of a sequence's prefix: expected at most 2, got 3");
-  EXPECT_EQ(error_of({tokens, {{0, 3}}, {{3, 1}}}),
-            "column of a prediction: expected below 3, got 3");
+  EXPECT_EQ(error_of({{0, 3}}, {{3, 1}}), "column of a prediction: expected below 3, got 3");
   SequenceBatch longer;
   longer.add_pair(TokenIds(160, 5), TokenIds(161, 5), 100, true);
-  EXPECT_EQ(error_of(longer), "tokens: expected at most 160, got 161");
+  EXPECT_EQ(message_of([&] { forward.run(longer); }), "tokens: expected at most 160, got 161");
   SequenceBatch pair;
   EXPECT_EQ(message_of([&] { pair.add_pair(tokens, tokens, 4, true); }),
             "shared tokens of a pair: expected 1 to 3, got 4");

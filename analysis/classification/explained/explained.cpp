@@ -155,7 +155,7 @@ class Explanation::Losses : public PieceObserver {
   }
 
   void end(const PieceEnd& /*end*/) override {
-    const TokenLoss clean = explanation_.ablation_->clean_loss(SequenceBatch::of_document(tokens_));
+    const TokenLoss clean = explanation_.ablation_->clean_loss(tokens_);
     statistics_.sum(explained_token_count, {n_block})(block_) +=
         static_cast<double>(clean.nll.size());
     for (Index layer = 0; layer < explanation_.model_.config.n_layer; ++layer) {

@@ -43,9 +43,8 @@ class Effects : public PieceObserver {
     }
   }
 
-  std::optional<ProjectionMemory> projection_memory(Index layer, const ModelConfig& config,
-                                                    Index n_token) override {
-    return input_.ablation.projection_memory(layer, config, n_token);
+  std::optional<ProjectionMemory> projection_memory(Index layer, Index n_token) override {
+    return input_.ablation.projection_memory(layer, n_token);
   }
 
   void observe_layer(const LayerView& view) override {
@@ -56,7 +55,7 @@ class Effects : public PieceObserver {
 
   void end(const PieceEnd& end) override {
     if (!direct_effects_) return add_first_order();
-    const TokenLoss& loss = input_.ablation.clean_loss(SequenceBatch::of_document(tokens_));
+    const TokenLoss& loss = input_.ablation.clean_loss(tokens_);
     Array& row = statistics_.row("baseline", {2});
     row(0) += loss.sum();
     row(1) += static_cast<double>(loss.nll.size());
@@ -112,8 +111,7 @@ class Effects : public PieceObserver {
     std::vector<HeadVariant> sample;
     for (const Index head_index : precision_sample(n_head_total))
       sample.push_back(variants[head_index * n_method]);
-    const std::vector<TokenLoss> losses =
-        input_.ablation.float32_losses(SequenceBatch::of_document(tokens_), sample);
+    const std::vector<TokenLoss> losses = input_.ablation.float32_losses(tokens_, sample);
     Array& row = statistics_.row("float32", {sample.size()});
     for (std::size_t i = 0; i < losses.size(); ++i) row(i) += losses[i].sum();
   }

@@ -32,8 +32,7 @@ class Curves : public PieceObserver {
     sum(block_, 0) = loss.sum();
     sum(block_, 1) = static_cast<double>(loss.nll.size());
     if (!is_ablated_) return;
-    const std::vector<TokenLoss> losses =
-        input_.ablation.masked_losses(SequenceBatch::of_document(tokens_), curves_.masks);
+    const std::vector<TokenLoss> losses = input_.ablation.masked_losses(tokens_, curves_.masks);
     Array& row = statistics_.row("curve", {2, n_curve_order, n_curve_step});
     for (std::size_t mask = 0; mask < losses.size(); ++mask) {
       const std::vector<unsigned char>& correct = losses[mask].correct;

@@ -37,9 +37,17 @@ class Arithmetic {
   Arithmetic& operator=(const Arithmetic&) = delete;
 
   /// Makes room for an operand, and keeps the memory for smaller ones. Contents become undefined.
-  void set_size(Index n_in, Index count, Operand& operand) const;
+  void set_size(Index n_in, Index count, Operand& operand) const {
+    operand.n_in = n_in;
+    operand.count = count;
+    grow(word_count(n_in, count), operand.words);
+    grow(scale_count(n_in, count), operand.scales);
+  }
   /// Memory of an operand.
-  std::uint64_t bytes(Index n_in, Index count) const;
+  std::uint64_t bytes(Index n_in, Index count) const {
+    return word_count(n_in, count) * sizeof(std::uint16_t) +
+           scale_count(n_in, count) * sizeof(float);
+  }
 
   /// Whether this processor has instructions for it; else its portable kernel is used.
   virtual bool has_instructions() const = 0;

@@ -1,6 +1,7 @@
 #include "headscope/precision.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "base/number_text.hpp"
@@ -12,15 +13,8 @@
 namespace headscope {
 
 std::string precision_name(Precision precision) {
-  switch (precision) {
-    case Precision::float32:
-      return "float32";
-    case Precision::high:
-      return "high";
-    case Precision::fast:
-      return "fast";
-  }
-  return "";
+  static constexpr std::array names{"float32", "high", "fast"};
+  return names.at(static_cast<std::size_t>(precision));
 }
 
 std::optional<Precision> parse_precision(const std::string& name) {
