@@ -171,7 +171,8 @@ Figure offsets_figure(const Results& results) {
                              .row_title = "head",
                              .column_title = "offset (tokens back)",
                              .value_title = "attention (probability)",
-                             .low = 0}};
+                             .low = 0,
+                             .high = 1}};
 }
 
 }  // namespace

@@ -120,12 +120,14 @@ Heatmap type_counts_map(const std::vector<std::string>& names,
       counts(type, layer) = n_by_layer[type][layer];
     }
   }
+  const double most = std::ranges::max(counts.values);
   return {.panels = {{"", std::move(counts)}},
           .row_title = "type",
           .column_title = "layer",
           .value_title = "heads",
           .row_labels = names,
-          .low = 0};
+          .low = 0,
+          .high = most};
 }
 
 Chart type_counts_bars(const std::vector<std::string>& names,

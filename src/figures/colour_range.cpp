@@ -27,19 +27,17 @@ double quantile(const std::vector<double>& sorted, double share) {
       std::lround(share * static_cast<double>(sorted.size() - 1)))];
 }
 
-/// The range of the numbers, without the few that lie far from the rest.
+/// The range of the numbers, without those that lie far from the rest.
 /// @param numbers  at least one.
 /// @param low      in place of that of the numbers.
 AxisRange common_range(std::vector<double> numbers, std::optional<double> low) {
-  constexpr double few = 0.02;
+  constexpr double few = 0.1, most_widths = 2;
   std::ranges::sort(numbers);
-  AxisRange all{low.value_or(numbers.front()), numbers.back()};
   const AxisRange most{low.value_or(quantile(numbers, few)), quantile(numbers, 1 - few)};
-  const double width = most.high - most.low;
-  if (!(width > 0)) return all;
-  if (most.low - all.low > width) all.low = most.low;
-  if (all.high - most.high > width) all.high = most.high;
-  return all;
+  const double room = most_widths * (most.high - most.low);
+  if (!(room > 0)) return {low.value_or(numbers.front()), numbers.back()};
+  return {low.value_or(*std::ranges::lower_bound(numbers, most.low - room)),
+          *std::prev(std::ranges::upper_bound(numbers, most.high + room))};
 }
 
 AxisRange data_range(const Heatmap& heatmap, std::span<const HeatmapPanel> panels) {

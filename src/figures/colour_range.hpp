@@ -8,9 +8,9 @@
 namespace headscope {
 
 /// The values between which colours differ, for panels of a heat map on one scale. Limits that the
-/// map does not state are those of the data. A few cells far from the rest, which would make all
-/// others of one colour, lie beyond: a limit is the 2nd or 98th percentile (of a diverging scale,
-/// the 98th of sizes) where the data reach further beyond it than from one percentile to the other.
+/// map does not state are those of the data. Cells far from the rest, which would make all others
+/// of one colour, lie beyond: those above the 90th percentile, or below the 10th, by more than
+/// twice the distance between both (of a diverging scale, sizes of more than three times the 90th).
 AxisRange colour_range(const Heatmap& heatmap, std::span<const HeatmapPanel> panels);
 
 /// Maps of heads that differ much in size: on one scale the smaller ones would be of one colour.

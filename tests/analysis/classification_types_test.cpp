@@ -779,9 +779,10 @@ TEST_F(TypesTest, ARemovedHeadCountsInNoShareMedianOrMean) {
   };
   EXPECT_THAT(summed_up({}), ElementsAre(testing::DoubleEq(0.6), 2, 0.5));
   EXPECT_THAT(summed_up({{0, 1}}), ElementsAre(0.95, 1, 1));
-  EXPECT_THAT(results({{0, 1}}).summary,
-              HasSubstr("Of 1 head: 1 sink, 0 without a type, 1 of no type but sink or long range, "
-                        "which do not count as specialised."));
+  EXPECT_THAT(
+      results({{0, 1}}).summary,
+      HasSubstr("Of 1 head: 1 sink (L0H0), 0 without a type, 1 of no type but sink or long range, "
+                "which do not count as specialised."));
   EXPECT_THAT(results({{0, 0}}).summary, HasSubstr("Of 1 head: 1 without a type"));
   const Array scores = control_types(head_type_list(), statistics(), Array({10, 1, n_typed_head}),
                                      {{0, 1}}, resampled(0))

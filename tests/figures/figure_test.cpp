@@ -219,6 +219,15 @@ TEST_F(Figures, ACellFarFromTheRestLiesBeyondTheColours) {
             "Cells. The colours end at -0.49 and 0.49; 1 of 50 cells lies beyond, at -9.");
 }
 
+TEST_F(Figures, ARowFarFromTheRestLiesBeyondTheColours) {
+  Figure figure = fifty_cells(9);
+  auto& cells = std::get<Heatmap>(figure.content).panels[0].values;
+  for (std::size_t i = 1; i < 5; ++i) cells.values[i] = 3;
+  EXPECT_EQ(
+      draw(figure).figure.caption,
+      "Cells. The colours end at 0.05 and 0.49; 5 of 50 cells lie beyond, the furthest at 9.");
+}
+
 TEST_F(Figures, ColoursReachEveryCellThatIsNotFarFromTheRest) {
   EXPECT_EQ(draw(fifty_cells(0.9)).figure.caption, "Cells.");
   EXPECT_THAT(file("small.gp"), HasSubstr("set cbrange [0.01:0.9]"));
