@@ -70,9 +70,10 @@ double mean_loss(const TokenLoss& loss) {
 json forward_patterns(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
   Forward forward(model, arguments.context);
   Patterns patterns;
-  LayerObserver* const observers[] = {&patterns};
   double loss = 0;
-  const auto work = [&] { loss = mean_loss(forward.loss(forward.run(tokens, observers), tokens)); };
+  const auto work = [&] {
+    loss = mean_loss(forward.loss(forward.run(tokens, {&patterns}), tokens));
+  };
   const json taken = seconds_of(arguments.runs, work);
   const double peak = peak_resident_mb();
   patterns.sum_squares = true;
@@ -88,8 +89,7 @@ json attention_patterns(const Model& model, const TokenIds& tokens, const Argume
   Forward forward(model);
   Patterns inputs;
   inputs.keep_qkv = true;
-  LayerObserver* const observers[] = {&inputs};
-  forward.run(tokens, observers);
+  forward.run(tokens, {&inputs});
   const Index n_token = tokens.size();
   std::vector<Cube> patterns(config.n_layer,
                              Cube(n_token, n_token, config.n_head, arma::fill::zeros));
@@ -126,13 +126,12 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
   const AblationPrecision precision = ablation_precision(
       arguments.precision, arguments.context.engines().differences, config.d_vocab, 0);
   HeadAblation ablation(model, arguments.context, precision);
-  LayerObserver* const observers[] = {&ablation};
   double baseline = 0;
   json losses;
   const json taken = seconds_of(
       arguments.runs,
       [&] {
-        forward.run(tokens, observers);
+        forward.run(tokens, {&ablation});
         baseline = mean_loss(ablation.clean_loss(tokens));
         losses = json::array();
         for (const TokenLoss& loss : ablation.losses(tokens, variants)) {
@@ -155,7 +154,6 @@ json importance(const Model& model, const TokenIds& tokens, const Arguments& arg
   Forward forward(model, arguments.context);
   HeadAblation clean(model, arguments.context);
   clean.keep_projections(true);
-  LayerObserver* const observers[] = {&clean};
   HeadGradient gradient(model, arguments.context);
   json per_token, sign;
   double loss = 0;
@@ -166,7 +164,7 @@ json importance(const Model& model, const TokenIds& tokens, const Arguments& arg
       per_token.push_back(std::vector<double>(config.n_head));
       sign.push_back(std::vector<double>(config.n_head));
     }
-    forward.run(tokens, observers);
+    forward.run(tokens, {&clean});
     loss = mean_loss(gradient.run(clean.activations(), tokens, [&](const LayerGradient& view) {
       const arma::mat products = z_dot_gradient(view, config.n_head);
       for (Index h = 0; h < config.n_head; ++h) {

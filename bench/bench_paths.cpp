@@ -66,8 +66,7 @@ json measure(const Options& options) {
   HeadGradient gradient(model, context);
   EdgeGradient edge_gradient(model, context);
   EdgeAblation exact(model, context);
-  LayerObserver* const observers[] = {&clean};
-  const auto run_clean = [&](const PairBatch& batch) { forward.run(batch.sequences, observers); };
+  const auto run_clean = [&](const PairBatch& batch) { forward.run(batch.sequences, {&clean}); };
 
   std::vector<double> first_order(graph.n_edge(), 0), change(edges.size(), 0);
   const auto forward_backward = [&](const PairBatch& batch) {

@@ -20,9 +20,8 @@ json measure(const Options& options) {
     Forward forward(model, context);
     HeadAblation ablation(model, context,
                           ablation_precision(precision, context.engines().differences, 0, 0));
-    LayerObserver* const observers[] = {&ablation};
     for (const PairBatch& batch : pair_batches(pairs)) {
-      forward.run(batch.sequences, observers);
+      forward.run(batch.sequences, {&ablation});
       const std::vector<TokenLoss> losses = ablation.losses(batch.sequences, variants);
       for (std::size_t i = 0; i < margin.size(); ++i) margin[i] += margin_sum(losses[i], batch);
     }

@@ -92,13 +92,12 @@ void head_gradient(benchmark::State& state) {
   const ComputeContext context;
   Forward forward(model(), context);
   HeadAblation clean(model(), context);
-  LayerObserver* const observers[] = {&clean};
   HeadGradient gradient(model(), context);
   Products products(tokens.size());
   compare_with_sgemm(
       state, static_cast<int>(state.range(1)), products.flops(),
       [&] {
-        forward.run(tokens, observers);
+        forward.run(tokens, {&clean});
         gradient.run(clean.activations(), tokens, [](const LayerGradient& layer) {
           benchmark::DoNotOptimize(layer.dz.memptr());
         });

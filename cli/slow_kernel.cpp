@@ -8,14 +8,32 @@
 #include <array>
 #include <cstdlib>
 #include <optional>
-#include <string>
+#include <vector>
 
+#include "base/text.hpp"
 #include "compute/product/kernel.hpp"
 #include "files/descriptor.hpp"
 #include "headscope/processor.hpp"
 
 namespace headscope {
 namespace {
+
+// This environment with another kernel.
+std::vector<std::string> environment_with(const std::string& kernel) {
+  const std::string name = "OPENBLAS_CORETYPE=";
+  std::vector<std::string> entries{name + kernel};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with(name)) entries.emplace_back(*entry);
+  }
+  return entries;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
 
 // What a child process prints as the speed of its kernel; none if it cannot be started.
 std::optional<double> speed_with(const std::string& kernel) {
@@ -25,12 +43,11 @@ std::optional<double> speed_with(const std::string& kernel) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  std::string name = "headscope", argument = kernel_speed_argument;
-  char* const arguments[] = {name.data(), argument.data(), nullptr};
-  // This process's OpenBLAS has read the variable.
-  setenv("OPENBLAS_CORETYPE", kernel.c_str(), 1);
+  std::vector<std::string> arguments{"headscope", kernel_speed_argument},
+      environment = environment_with(kernel);
   pid_t child = 0;
-  const int failure = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments, environ);
+  const int failure = posix_spawn(&child, "/proc/self/exe", &actions, nullptr,
+                                  pointers_to(arguments).data(), pointers_to(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   if (failure != 0) return std::nullopt;

@@ -13,20 +13,6 @@ namespace {
 
 constexpr std::string_view replacement = "\uFFFD";
 
-struct Character {
-  std::size_t length = 0;  // in bytes; 0 if it is malformed
-  utf8proc_int32_t code_point = 0;
-};
-
-Character first_character(std::string_view text) {
-  Character character;
-  const utf8proc_ssize_t length =
-      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                       static_cast<utf8proc_ssize_t>(text.size()), &character.code_point);
-  if (length > 0) character.length = static_cast<std::size_t>(length);
-  return character;
-}
-
 // Replaces each character, and each byte that is part of none.
 // @param replace  called with the bytes and whether they are a character.
 template <typename Replace>
@@ -71,20 +57,41 @@ bool utf8::is_word_byte(char byte) {
 }
 
 bool utf8::begins_with_letter(std::string_view text) {
-  const Character first = first_character(text);
-  if (first.length == 0) return false;
-  const utf8proc_category_t category = utf8proc_category(first.code_point);
+  const std::size_t length = character_length(text);
+  if (length == 0) return false;
+  const utf8proc_category_t category =
+      utf8proc_category(static_cast<utf8proc_int32_t>(code_point(text.substr(0, length))));
   return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) ||
          (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO);
 }
 
 std::size_t utf8::character_length(std::string_view text) {
-  if (!text.empty() && static_cast<unsigned char>(text[0]) < 0x80) return 1;
-  return first_character(text).length;
+  if (text.empty()) return 0;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!is_continuation(text[i])) return 0;
+  }
+  // The second byte reveals overlong forms, surrogates and code points above U+10FFFF.
+  const unsigned char second = byte(1);
+  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+      (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {
+    return 0;
+  }
+  return length;
 }
 
 char32_t utf8::code_point(std::string_view character) {
-  return static_cast<char32_t>(first_character(character).code_point);
+  const auto lead = static_cast<unsigned char>(character[0]);
+  const std::size_t length = character.size();
+  char32_t code = length == 1 ? lead : lead & (0xFFU >> (length + 1));
+  for (const char byte : character.substr(1)) {
+    code = code << 6 | (static_cast<unsigned char>(byte) & 0x3FU);
+  }
+  return code;
 }
 
 std::size_t utf8::valid_prefix(std::string_view text) {

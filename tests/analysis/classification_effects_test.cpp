@@ -56,8 +56,7 @@ class EffectsByDefinition : public LayerObserver {
         attribution_(model),
         lens_(model),
         effects_(model, attribution_, lens_, tokens_) {
-    LayerObserver* const observers[] = {this};
-    const Matrix resid = forward_.run(tokens, observers);
+    const Matrix resid = forward_.run(tokens, {this});
     scales_ = final_scales(model, resid);
   }
   bool wants_pattern(Index /*layer*/) const override { return true; }

@@ -247,8 +247,7 @@ class PlantedLabels : public testing::Test {
     const std::vector<std::optional<TokenId>> no_rarest(101);
     for (const TokenIds& tokens : documents_) {
       HeadAblation ablation(model_);
-      LayerObserver* const observers[] = {&ablation, &values};
-      forward.run(tokens, observers);
+      forward.run(tokens, {&ablation, &values});
       const PlaceSource source{.tokens = tokens,
                                .is_punctuation = {},
                                .copies = earlier_copies(tokens),

@@ -33,8 +33,7 @@ std::vector<Matrix> observe(HeadAblation& ablation, const Model& model, const To
     std::vector<Matrix> z;
   } kept;
   Forward forward(model, context);
-  LayerObserver* const observers[] = {&ablation, &kept};
-  forward.run(tokens, observers);
+  forward.run(tokens, {&ablation, &kept});
   return kept.z;
 }
 
@@ -269,8 +268,7 @@ std::vector<double> first_moves(const Model& model, const TokenIds& tokens,
     }
     std::vector<arma::mat> z, stream;
   } kept;
-  LayerObserver* const observers[] = {&kept};
-  Forward(model).run(tokens, observers);
+  Forward(model).run(tokens, {&kept});
   std::vector<double> moves;
   for (const HeadVariant& variant : variants) {
     arma::mat dz(arma::size(kept.z[variant.layer]), arma::fill::zeros);

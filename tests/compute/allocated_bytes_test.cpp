@@ -116,8 +116,7 @@ class AllocatedBytesOfReaders : public AllocatedBytes {
   void SetUp() override {
     AllocatedBytes::SetUp();
     if (IsSkipped()) return;
-    LayerObserver* const observers[] = {&ablation};
-    Forward(model, engines).run(tokens, observers);
+    Forward(model, engines).run(tokens, {&ablation});
     ablation.clean_loss(batch);
   }
 

@@ -62,8 +62,7 @@ class ModelOfHuggingFace : public testing::TestWithParam<std::string> {
   void for_each_document(const std::function<void(Index, HeadAblation&)>& check) {
     for (Index d = 0; d < documents_.size(); ++d) {
       HeadAblation ablation(model_);
-      LayerObserver* const observers[] = {&ablation};
-      Forward(model_).run(documents_[d].tokens, observers);
+      Forward(model_).run(documents_[d].tokens, {&ablation});
       check(d, ablation);
     }
   }
@@ -96,9 +95,8 @@ TEST_P(ModelOfHuggingFace, LossesPatternsAndHeadsAgree) {
   };
   for (const GoldenDocument& document : documents_) {
     Compare compare(document, config_.n_head);
-    LayerObserver* const observers[] = {&compare};
     Forward forward(model_);
-    const TokenLoss loss = forward.loss(forward.run(document.tokens, observers), document.tokens);
+    const TokenLoss loss = forward.loss(forward.run(document.tokens, {&compare}), document.tokens);
     ASSERT_EQ(loss.nll.size(), document.nll.size());
     for (Index t = 0; t < loss.nll.size(); ++t) {
       EXPECT_NEAR(loss.nll[t], document.nll[t], float32_tolerance * (1 + document.nll[t])) << t;
@@ -168,10 +166,9 @@ TEST_P(ModelOfHuggingFace, DirectEffectsAgree) {
   for (const GoldenDocument& document : documents_) {
     const LogitDirections next = LogitAttribution(model_).next_tokens(document.tokens);
     Effects effects(model_, next.directions);
-    LayerObserver* const observers[] = {&effects};
     Forward forward(model_);
     const std::vector<double> scales =
-        final_scales(model_, forward.run(document.tokens, observers));
+        final_scales(model_, forward.run(document.tokens, {&effects}));
     const arma::cube& golden = document.direct_effect;
     const double tolerance = float32_tolerance * arma::abs(golden).max();
     for (Index l = 0; l < config_.n_layer; ++l) {

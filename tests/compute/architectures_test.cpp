@@ -47,9 +47,8 @@ TEST_P(EveryArchitecture, PassesAgreeWithDoublePrecisionAtEachRung) {
    private:
     const test::ReferenceRun& expected_;
   } compare(reference);
-  LayerObserver* const observers[] = {&compare};
   Forward forward(model_);
-  const Matrix resid_final = forward.run(tokens_, observers);
+  const Matrix resid_final = forward.run(tokens_, {&compare});
   EXPECT_LT(relative_error(forward.logits(resid_final), reference.logits), test::float32_tolerance);
   const TokenLoss loss = forward.loss(resid_final, tokens_);
   for (Index t = 0; t < loss.nll.size(); ++t) {
@@ -61,8 +60,7 @@ TEST_P(EveryArchitecture, PassesAgreeWithDoublePrecisionAtEachRung) {
 // resampling).
 TEST_P(EveryArchitecture, AblationsIncreaseTheLossAsInDoublePrecision) {
   HeadAblation ablation(model_);
-  LayerObserver* const observers[] = {&ablation};
-  Forward(model_).run(tokens_, observers);
+  Forward(model_).run(tokens_, {&ablation});
   Normal normal(3);
   const Matrix by_token = normal.matrix(config_.d_z(), tokens_.size());
   const Vector for_all = normal.vector(config_.d_z());
@@ -105,8 +103,7 @@ TEST_P(EveryArchitecture, AblationsIncreaseTheLossAsInDoublePrecision) {
 
 TEST_P(EveryArchitecture, MasksOfSeveralLayersAgreeWithDoublePrecision) {
   HeadAblation ablation(model_);
-  LayerObserver* const observers[] = {&ablation};
-  Forward(model_).run(tokens_, observers);
+  Forward(model_).run(tokens_, {&ablation});
   HeadMask mask(config_.n_head, config_.n_layer, arma::fill::ones);
   mask(1, 0) = mask(0, 1) = mask(3, 1) = mask(2, config_.n_layer - 1) = 0;
   const double expected =
@@ -125,8 +122,7 @@ TEST_P(EveryArchitecture, GradientsAgreeWithFiniteDifferences) {
   for (const bool with_projections : {false, true}) {
     Activations clean(config_);
     clean.keep_projections(with_projections);
-    LayerObserver* const observers[] = {&clean};
-    Forward(model_).run(tokens_, observers);
+    Forward(model_).run(tokens_, {&clean});
     HeadGradient(model_).run(clean, tokens_, [&](const LayerGradient& layer) {
       for (Index h = 0; h < config_.n_head; ++h) {
         const Index first = config_.q_row(h), last = first + config_.d_head() - 1;
@@ -174,9 +170,8 @@ TEST_P(EveryArchitecture, DirectEffectsOfPartsAddUpToTheLogit) {
     const Matrix& directions_;
     std::vector<double>& sum_;
   } parts(model_, next.directions, sum);
-  LayerObserver* const observers[] = {&parts};
   Forward forward(model_);
-  const std::vector<double> scales = final_scales(model_, forward.run(tokens_, observers));
+  const std::vector<double> scales = final_scales(model_, forward.run(tokens_, {&parts}));
   const arma::mat logits = reference_run(model_, tokens_).logits;
   for (Index t = 0; t < n; ++t) {
     const double expected =

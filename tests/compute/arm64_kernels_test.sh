@@ -25,8 +25,8 @@ cat >flags <<END
 -isystem include -I$googletest/include -I$googletest
 -DARMA_DONT_USE_WRAPPER -DARMA_DONT_USE_BLAS -DARMA_DONT_USE_LAPACK -DARMA_DONT_USE_HDF5 -DARMA_DONT_USE_OPENMP -DARMA_NO_DEBUG
 END
-loops=(softmax norm ops mlp difference)
-sources=("${loops[@]/#/src/compute/}" src/compute/product/{int16,int16_neon,int16_portable,arithmetic}
+loops=(norm ops mlp difference)
+sources=("${loops[@]/#/src/compute/}" src/compute/product/{int16,int16_neon,int16_portable}
   src/base/{processor,error,text,utf8} tests/compute/int16_test tests/base/vector_math_test)
 sources=("${sources[@]/#/$project/}")
 printf '%s\n' "${sources[@]/%/.cpp}" "$googletest"/src/gtest{-all,_main}.cc | xargs -P 2 -n 1 aarch64-linux-gnu-g++ @flags -c

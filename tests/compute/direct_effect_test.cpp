@@ -57,9 +57,8 @@ TEST(DirectEffect, PartsAddUpToTheDifferenceOfTwoLogits) {
                  b = Normal(48).tokens(20, model.config.d_vocab);
   const LogitDirections difference = LogitAttribution(model).differences(a, b);
   PartObserver parts(model, difference.directions);
-  LayerObserver* const observers[] = {&parts};
   Forward forward(model);
-  const std::vector<double> scales = final_scales(model, forward.run(tokens, observers));
+  const std::vector<double> scales = final_scales(model, forward.run(tokens, {&parts}));
   const arma::mat logits = test::reference_run(model, tokens).logits;
   for (Index t = 0; t < tokens.size(); ++t) {
     double sum = 0;
@@ -78,9 +77,8 @@ TEST(DirectEffect, OfAHeadIsTheChangeOfTheLogitsWithoutItAtAFixedScale) {
                  b = Normal(45).tokens(12, model.config.d_vocab);
   const LogitDirections difference = LogitAttribution(model).differences(a, b);
   PartObserver parts(model, difference.directions);
-  LayerObserver* const observers[] = {&parts};
   Forward forward(model);
-  forward.run(tokens, observers);
+  forward.run(tokens, {&parts});
 
   const test::ReferenceRun reference = test::reference_run(model, tokens);
   const Index d_head = model.config.d_head();

@@ -56,8 +56,7 @@ class EdgesAgainstPyTorch : public testing::TestWithParam<EdgeGolden> {
       weights.insert(weights.end(), bad.size() - n_shared, 1.0F);
     }
     for (float& weight : weights) weight /= static_cast<float>(ends.size());
-    LayerObserver* const observers[] = {&ablation};
-    Forward(model).run(batch, observers);
+    Forward(model).run(batch, {&ablation});
   }
 
   std::string path(const std::string& name) const { return GetParam().group + name; }

@@ -109,8 +109,7 @@ class EdgesOf {
       weights.insert(weights.end(), bad.size() - n_shared, 1.0F);
     }
     replacement = normal.matrix(model.config.d_model, graph.n_node() * n_position, 0.3F);
-    LayerObserver* const observers[] = {&ablation};
-    Forward(model).run(batch, observers);
+    Forward(model).run(batch, {&ablation});
   }
 
   std::vector<double> margins(const TokenLoss& loss) const {
@@ -282,8 +281,7 @@ TEST_F(Edges, FirstOrderEffectsAreTheSameForSequencesLongerThanAChunk) {
   bad.back() = (bad.back() + 1) % static_cast<TokenId>(model.config.d_vocab);
   SequenceBatch longer;
   longer.add_pair(good, bad, good.size() - 1, false);
-  LayerObserver* const observers[] = {&ablation};
-  Forward(model).run(longer, observers);
+  Forward(model).run(longer, {&ablation});
   const std::vector<float> margin{-1, 1};
   const Matrix same = Normal(9).matrix(model.config.d_model, graph.n_node(), 0.3F);
   std::vector<double> whole(graph.n_edge(), 0), parts(graph.n_edge(), 0);
@@ -390,8 +388,7 @@ TEST_F(Edges, ADifferenceOfTheStreamIsTheReplacementOfAHead) {
    private:
     Matrix& z_;
   } observer(written);
-  LayerObserver* const observers[] = {&observer};
-  Forward(model).run(batch, observers);
+  Forward(model).run(batch, {&observer});
   const Matrix difference = -model.layers[layer].W_O.cols(head * d_head, (head + 1) * d_head - 1) *
                             written.rows(head * d_head, (head + 1) * d_head - 1);
   const std::vector<StreamVariant> added{

@@ -55,8 +55,7 @@ TEST_P(ForwardOfEveryKind, AgreesWithDoublePrecisionAtEachRung) {
 
   Forward forward(model, {{.passes = std::get<2>(GetParam())}});
   Recorder recorder;
-  LayerObserver* const observers[] = {&recorder};
-  const Matrix resid_final = forward.run(tokens, observers);
+  const Matrix resid_final = forward.run(tokens, {&recorder});
   for (Index l = 0; l < config.n_layer; ++l) {
     EXPECT_LT(relative_error(recorder.resid_pre[l], reference.resid_pre[l]), tolerance) << l;
     EXPECT_LT(relative_error(recorder.z[l], reference.z[l]), tolerance) << l;
@@ -91,8 +90,7 @@ TEST(Forward, ObserversSeeOneConsistentLayer) {
   const TokenIds tokens = Normal(4).tokens(130, model.config.d_vocab);
   Forward forward(model);
   Recorder with(true), without;
-  LayerObserver* const observers[] = {&with, &without};
-  const Matrix resid_final = forward.run(tokens, observers);
+  const Matrix resid_final = forward.run(tokens, {&with, &without});
   for (Index l = 0; l < model.config.n_layer; ++l) {
     EXPECT_LT(
         relative_error(with.resid_mid[l], Matrix(with.resid_pre[l] + with.attention_output[l])),
@@ -117,8 +115,7 @@ TEST(Forward, PatternsAreKeptOnlyWhenWanted) {
   const Model model = random_weights(small_config(), 3);
   Forward forward(model);
   Recorder recorder;
-  LayerObserver* const observers[] = {&recorder};
-  forward.run(Normal(4).tokens(20, model.config.d_vocab), observers);
+  forward.run(Normal(4).tokens(20, model.config.d_vocab), {&recorder});
   EXPECT_TRUE(recorder.pattern[0].is_empty());
 }
 
@@ -168,8 +165,7 @@ TEST(Forward, ZeroingAHeadsOutputWeightsIsRemovingTheHead) {
   Model zeroed = model;
   zeroed.layers[0].W_O.cols(first, last).zeros();
   Recorder recorder;
-  LayerObserver* const observers[] = {&recorder};
-  Forward(zeroed).run(tokens, observers);
+  Forward(zeroed).run(tokens, {&recorder});
 
   Matrix qkv = recorder.qkv[0], W_O = model.layers[0].W_O, z(d - d_head, tokens.size());
   for (const Index part : {2, 1, 0}) qkv.shed_rows(part * d + first, part * d + last);
@@ -239,8 +235,7 @@ TEST(ForwardGolden, AgreesWithHuggingFaceAtEachRung) {
     const std::string group = "documents/" + std::to_string(document) + "/";
     const TokenIds tokens = test::read_tokens(file, group + "tokens");
     Recorder recorder(true);
-    LayerObserver* const observers[] = {&recorder};
-    const Matrix resid_final = forward.run(tokens, observers);
+    const Matrix resid_final = forward.run(tokens, {&recorder});
     const auto expect_layers = [&](const char* name, const std::vector<Matrix>& values) {
       const arma::cube expected = test::read_slices(file, group + name, 1);
       ASSERT_EQ(expected.n_slices, values.size());
@@ -289,8 +284,7 @@ TEST(ForwardGolden, PatternsAndLossesOfScaledScoresAgreeWithHuggingFace) {
     const std::string group = "documents/" + document + "/";
     const TokenIds tokens = test::read_tokens(file, group + "tokens");
     Recorder recorder(true);
-    LayerObserver* const observers[] = {&recorder};
-    const Matrix resid_final = forward.run(tokens, observers);
+    const Matrix resid_final = forward.run(tokens, {&recorder});
     const arma::cube pattern = test::read_slices(file, group + "pattern", 2);
     ASSERT_EQ(pattern.n_slices, 6U);
     for (Index unit = 0; unit < pattern.n_slices; ++unit) {

@@ -124,13 +124,12 @@ TEST(HeadGradient, OfKeptProjectionsIsThatOfRecomputedOnes) {
   Forward forward(model);
   HeadAblation ablation(model);
   HeadGradient gradient(model);
-  LayerObserver* const observers[] = {&ablation};
   for (const Index n_token : {90, 40}) {
     const TokenIds tokens = Normal(n_token).tokens(n_token, model.config.d_vocab);
     std::vector<Matrix> expected;
     for (const bool keep : {false, true, false}) {
       ablation.keep_projections(keep);
-      forward.run(tokens, observers);
+      forward.run(tokens, {&ablation});
       EXPECT_EQ(ablation.activations().has_projections(), keep);
       std::vector<Matrix> dz(model.config.n_layer);
       gradient.run(ablation.activations(), tokens,

@@ -32,8 +32,7 @@ class SampledLoss : public testing::Test {
 
   void observe(HeadAblation& ablation, const Model& model) const {
     Forward forward(model);
-    LayerObserver* const observers[] = {&ablation};
-    forward.run(tokens_, observers);
+    forward.run(tokens_, {&ablation});
   }
 
   const Model model_ = test::random_weights(test::small_config(), 7);
@@ -63,8 +62,7 @@ TEST_F(SampledLoss, ChoosesWhatTheModelChooses) {
     std::vector<Matrix> z;
   } clean;
   Forward forward(model_);
-  LayerObserver* const observers[] = {&clean};
-  forward.run(tokens_, observers);
+  forward.run(tokens_, {&clean});
   const std::vector<HeadVariant> unchanged{{1, {0, 1, 2, 3}, clean.z[1]}};
   SequenceBatch batch(tokens_);
   std::vector<TokenId> choices(batch.predictions.size());

@@ -105,8 +105,7 @@ TEST_P(SequenceBatchTest, SharedTokensAndLastTokensThatPredictNothingTakeNoColum
 TEST_P(SequenceBatchTest, AblatingAHeadEqualsANaiveMaskedForwardOfEachSequence) {
   const Index d_head = model_.config.d_head();
   HeadAblation ablation(model_);
-  LayerObserver* const observers[] = {&ablation};
-  Forward(model_).run(batch_, observers);
+  Forward(model_).run(batch_, {&ablation});
   const Matrix replacement(model_.config.d_model, batch_.n_column(), arma::fill::value(0.3F));
   std::vector<HeadVariant> variants;
   for (Index l = 0; l < model_.config.n_layer; ++l) {
@@ -249,8 +248,7 @@ TEST(SequenceBatch, WithoutPredictionsHasNoLosses) {
   const Model model = test::random_weights(test::small_config(), 33);
   const SequenceBatch batch(TokenIds{1});
   HeadAblation ablation(model);
-  LayerObserver* const observers[] = {&ablation};
-  Forward(model).run(batch, observers);
+  Forward(model).run(batch, {&ablation});
   const std::vector<HeadVariant> variants{{0, {1}}, {2, {0}}};
   const std::vector<TokenLoss> losses = ablation.losses(batch, variants);
   ASSERT_EQ(losses.size(), 2);

@@ -26,8 +26,7 @@ inline std::string label_of(Engine engine) {
 inline Activations activations_of(const Model& model, const SequenceBatch& batch,
                                   const ComputeContext& context = {}) {
   Activations activations(model.config);
-  LayerObserver* const observers[] = {&activations};
-  Forward(model, context).run(batch, observers);
+  Forward(model, context).run(batch, {&activations});
   return activations;
 }
 
