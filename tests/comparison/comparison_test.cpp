@@ -818,6 +818,7 @@ TEST(Comparison, SharesOfHeadsThatDifferByAHeadOfUnequalNumbersAreNoChange) {
                              "shares by at most one head: wet share, spring.";
   EXPECT_EQ(said(5.0 / 19, 19), within);
   EXPECT_EQ(said(3.0 / 10, 10), within);
+  EXPECT_EQ(said(4.0 / 12, 12), within) << "one head of the smaller model";
   EXPECT_EQ(said(4.0 / 10, 10), changed);
   EXPECT_EQ(said(6.0 / 20, 20), changed) << "one head more of as many";
   EXPECT_EQ(said(5.0 / 19, 19, false), changed);
